@@ -1,0 +1,31 @@
+"""What tabveil says when it will not go on: one line that explains, one line that helps."""
+
+
+class TabveilError(Exception):
+    """A refusal a user can act on; `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        self.message, self.hint = message, hint
+        super().__init__(f"{message}\nHint: {hint}" if hint else message)
+
+
+class InvalidInput(TabveilError):
+    """A schema, file or option that cannot be used as given."""
+
+
+class BudgetExceeded(TabveilError):
+    """More privacy was asked for than is left."""
+
+    exit_code = 3
+
+
+class LedgerDamaged(TabveilError):
+    """A ledger whose history cannot be trusted; nothing runs on it."""
+
+
+class Interrupted(TabveilError):
+    """The user stopped a long run."""
+
+    exit_code = 130

@@ -1,0 +1,45 @@
+"""What every metric is given, and the rows it gives back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.schema import Numerical, Schema
+from tabveil.table import Domain, Table
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Real and synthetic rows of one schema, encoded alike; `targets` are indices into `domain.axes`."""
+
+    schema: Schema
+    domain: Domain
+    real: Table
+    synthetic: Table
+    test: Table | None = None
+    targets: tuple[int, ...] = ()
+    seed: int = 0
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """The categorical axes that are not targets."""
+        return tuple(axis for axis in range(len(self.domain.axes)) if axis not in self.targets)
+
+    @property
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The public minimum and maximum of every numeric column."""
+        specs = [self.schema.columns[name] for name in self.domain.numerical]
+        pairs = [(spec.min, spec.max) for spec in specs if isinstance(spec, Numerical)]
+        low, high = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        return low, high
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number: which metric, about what (a column, or the mean or max over all), what real rows reach."""
+
+    metric: str
+    subject: str
+    value: float
+    reference: float | None = None

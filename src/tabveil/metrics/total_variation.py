@@ -1,0 +1,49 @@
+"""How far apart the categorical cross-tables are: the share of rows that would have to change cells."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from tabveil.metrics.comparison import Comparison, Score
+from tabveil.metrics.histograms import gaps
+
+SAMPLED_TRIPLES = 500
+
+
+def scores(comparison: Comparison) -> list[Score]:
+    """Total variation of 1-, 2- and 3-way marginals and of (category, category, target): mean and worst."""
+    axes = comparison.domain.axes
+    cliques: dict[str, list[tuple[int, ...]]] = {
+        "total_variation_1": list(combinations(range(len(axes)), 1)),
+        "total_variation_2": list(combinations(range(len(axes)), 2)),
+        "total_variation_3": triples(len(axes), comparison.seed),
+        "total_variation_cm": class_conditional(comparison),
+    }
+    found = []
+    for name, chosen in cliques.items():
+        compared = gaps(comparison.real, comparison.synthetic, comparison.domain, chosen)
+        distances = [gap.total_variation for gap in compared]
+        if name == "total_variation_1":
+            by_column = zip(axes, distances, strict=True)
+            found += [Score("total_variation_by_column", axis.name, distance) for axis, distance in by_column]
+        if distances:
+            found += [Score(name, "mean", float(np.mean(distances))), Score(name, "max", max(distances))]
+    return found
+
+
+def class_conditional(comparison: Comparison) -> list[tuple[int, ...]]:
+    """Every two categorical features with every target (CM in the RAP++ paper)."""
+    pairs = combinations(comparison.features, 2)
+    return [(*pair, target) for pair in pairs for target in comparison.targets]
+
+
+def triples(axes: int, seed: int) -> list[tuple[int, ...]]:
+    """All triples of axes, or a fixed random choice of them where there are many."""
+    if math.comb(axes, 3) <= SAMPLED_TRIPLES:
+        return list(combinations(range(axes), 3))
+    rng = np.random.default_rng(seed)
+    chosen: set[tuple[int, ...]] = set()
+    while len(chosen) < SAMPLED_TRIPLES:
+        chosen.add(tuple(sorted(rng.choice(axes, 3, replace=False).tolist())))
+    return sorted(chosen)

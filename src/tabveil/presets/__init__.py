@@ -1,0 +1,8 @@
+"""Ways to spend a budget: what to ask, in which order, and how to optimise."""
+
+from tabveil.presets.paper import Paper
+from tabveil.presets.preset import Preset
+
+PRESETS: dict[str, Preset] = {"default": Paper(), "paper": Paper()}
+
+__all__ = ["PRESETS", "Paper", "Preset"]

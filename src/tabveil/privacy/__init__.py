@@ -1,0 +1,28 @@
+"""Budgets, conversions, the ledger and the noise: everything the privacy promise rests on."""
+
+from tabveil.privacy.budget import (
+    Budget,
+    Relation,
+    delta_of,
+    epsilon_of,
+    gaussian_scale,
+    rho_of,
+    selection_scale,
+)
+from tabveil.privacy.ledger import Allowance, Charge, Ledger
+from tabveil.privacy.noise import Noise, OpenDPNoise
+
+__all__ = [
+    "Allowance",
+    "Budget",
+    "Charge",
+    "Ledger",
+    "Noise",
+    "OpenDPNoise",
+    "Relation",
+    "delta_of",
+    "epsilon_of",
+    "gaussian_scale",
+    "rho_of",
+    "selection_scale",
+]

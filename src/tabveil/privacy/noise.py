@@ -1,0 +1,72 @@
+"""The only source of privacy randomness: exact discrete samplers fed by the operating system."""
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.errors import InvalidInput
+
+Integers = NDArray[np.int64]
+
+
+class Noise(Protocol):
+    """What the curator needs; `private` says whether a release made with it may leave the building."""
+
+    @property
+    def private(self) -> bool: ...
+
+    def gaussian(self, counts: Integers, scale: float) -> Integers:
+        """Counts of the same shape, each with fresh discrete Gaussian noise of this scale."""
+
+    def top(self, scores: Integers, picks: int, scale: float) -> Integers:
+        """Distinct positions of high scores, in the order picked, each by the exponential mechanism."""
+
+
+class OpenDPNoise:
+    """OpenDP's exact samplers; they cannot be seeded, and one call serves a whole array."""
+
+    private = True
+
+    def gaussian(self, counts: Integers, scale: float) -> Integers:
+        """Counts plus discrete Gaussian noise; ρ = Δ²/(2·scale²). Proof in docs/proofs/gaussian.md."""
+        whole, scale = _whole_numbers(counts), _positive(scale)
+        dp = _opendp()
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+        noisy = dp.m.make_gaussian(*space, scale=scale)(whole.ravel())
+        return np.array(noisy, dtype=np.int64).reshape(whole.shape)
+
+    def top(self, scores: Integers, picks: int, scale: float) -> Integers:
+        """Positions of `picks` high scores; ρ = picks·D²/(2·scale²). Proof in docs/proofs/selection.md."""
+        whole, scale = _whole_numbers(scores), _positive(scale)
+        if whole.ndim != 1 or not 1 <= picks <= whole.size:
+            raise InvalidInput(f"{picks} picks were asked for, but the scores have shape {whole.shape}.")
+        dp = _opendp()
+        # Adding a row can raise one error and lower another, so the cheaper monotonic metric never applies.
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=False)
+        measure = dp.zero_concentrated_divergence()
+        choose = dp.m.make_noisy_top_k(*space, output_measure=measure, k=int(picks), scale=scale)
+        return np.array(choose(whole), dtype=np.int64)
+
+
+def _opendp() -> Any:
+    # Imported on first use: loading the compiled library takes longer than most commands that draw no noise.
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp
+
+
+def _whole_numbers(counts: Integers) -> Integers:
+    # A float here would mean that rounding met the data before the noise did.
+    if counts.dtype.kind != "i":
+        raise InvalidInput(f"Noise is added to whole numbers, but these are {counts.dtype}.")
+    return np.asarray(counts, dtype=np.int64, order="C")
+
+
+def _positive(scale: float) -> float:
+    # OpenDP accepts a scale of 0 and then returns the counts as they are.
+    if not 0 < scale < math.inf:
+        raise InvalidInput(f"The scale of the noise is {scale}, but must be a number above 0.")
+    return float(scale)

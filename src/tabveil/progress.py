@@ -1,0 +1,49 @@
+"""A progress bar for a fit: round, noisy loss and time left; nothing else is known outside the curator."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from tabveil.errors import Interrupted
+from tabveil.rappp import Status
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
+    """Yield a watcher for `fit` that draws on this console; Ctrl-C ends in a clear line."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rounds"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("Counting rows", total=None)
+
+        def watch(status: Status) -> None:
+            bar.update(
+                task,
+                description=f"Fitting, noisy loss {status.objective:.2e}",
+                total=status.rounds,
+                completed=status.round,
+            )
+
+        try:
+            yield watch
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "Stopped: no release was written.",
+                "What the ledger shows as spent stays spent; see `tabveil ledger show`.",
+            ) from None

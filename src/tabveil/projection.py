@@ -1,0 +1,171 @@
+"""Algorithm 1: fit a relaxed table to noisy answers. Sees noisy answers and public shapes, never rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from tabveil.queries import GRID, Hard, QueryFamily, Rows, Soft, Step
+from tabveil.queries.rows import Array, with_constants
+from tabveil.table import Domain
+
+LOGIT_LIMIT = 20.0
+"""Logits stay within ±20: exp() cannot overflow and no category's chance falls to exactly zero."""
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """How the projection is run: sharpness σ doubles from stage to stage (one stage keeps it fixed)."""
+
+    first_sharpness: float = 2.0
+    stages: int = 6
+    steps: int = 200
+    tolerance: float = 1e-5
+    learning_rate: float = 0.05
+
+    @classmethod
+    def fixed(cls, sharpness: float, steps: int, **settings: float) -> "Annealing":
+        """One stage at one sharpness, for comparison."""
+        return cls(first_sharpness=sharpness, stages=1, steps=steps, **settings)
+
+    @property
+    def sharpnesses(self) -> np.ndarray:
+        """σ of every stage."""
+        return (self.first_sharpness * 2.0 ** np.arange(self.stages)).astype(np.float32)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Relaxed:
+    """A relaxed table: category logits and numbers in [0, 1], one relaxed row per last axis."""
+
+    logits: jax.Array  # [cells, rows]
+    numbers: jax.Array  # [numerical, rows]
+    sizes: tuple[int, ...] = field(metadata={"static": True})  # cells of each axis
+
+    @classmethod
+    def random(cls, domain: Domain, rows: int, key: jax.Array) -> "Relaxed":
+        """Uniformly random numbers and random categories."""
+        categories, numbers = jax.random.split(key)
+        return cls(
+            jax.random.normal(categories, (domain.cells, rows)),
+            jax.random.uniform(numbers, (len(domain.numerical), rows)),
+            tuple(domain.sizes),
+        )
+
+    @property
+    def probabilities(self) -> jax.Array:
+        """Softmax within each axis, [cells, rows]."""
+        axis = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        member = jnp.asarray(axis[None, :] == np.arange(len(self.sizes))[:, None], jnp.float32)
+        weights = jnp.exp(self.logits)
+        return weights / (member.T @ (member @ weights))
+
+    def rows(self) -> Rows:
+        """The relaxed rows as queries see them."""
+        return Rows(with_constants(self.probabilities, jnp.ones(self.logits.shape[1])), self.numbers * GRID)
+
+    def clipped(self) -> "Relaxed":
+        """Back into the relaxed domain after a gradient step."""
+        return replace(
+            self,
+            logits=jnp.clip(self.logits, -LOGIT_LIMIT, LOGIT_LIMIT),
+            numbers=jnp.clip(self.numbers, 0.0, 1.0),
+        )
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Measured:
+    """Noisy answers, with room for the whole plan so that the projection is compiled once.
+
+    Each place holds which query of a family was asked, its noisy answer, and a weight that is zero while
+    the place is empty.
+    """
+
+    families: tuple[QueryFamily, ...]
+    picks: tuple[Array, ...]  # each [room]
+    shares: tuple[Array, ...]  # each [room, width]: noisy counts over the (noisy or public) total
+    weights: tuple[Array, ...]  # each [room, width]
+
+    @classmethod
+    def reserve(cls, families: Sequence[QueryFamily], room: Sequence[int]) -> "Measured":
+        """Empty places for this many queries of each family."""
+        empty = tuple(np.zeros((r, f.width), np.float32) for f, r in zip(families, room, strict=True))
+        return cls(tuple(families), tuple(np.zeros(r, np.int32) for r in room), empty, empty)
+
+    def record(
+        self, family: int, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
+    ) -> "Measured":
+        """Fill the places from `at` on of one family."""
+
+        def put(arrays: tuple[Array, ...], new: np.ndarray) -> tuple[Array, ...]:
+            filled = np.array(arrays[family])
+            filled[at : at + len(picks)] = new
+            return (*arrays[:family], filled, *arrays[family + 1 :])
+
+        return Measured(
+            self.families, put(self.picks, picks), put(self.shares, shares), put(self.weights, weights)
+        )
+
+    def asked(self) -> tuple[QueryFamily, ...]:
+        """The measured queries of each family."""
+        return tuple(family.take(picks) for family, picks in zip(self.families, self.picks, strict=True))
+
+
+class Progress(NamedTuple):
+    """What a projection reports: objective on noisy answers with hard thresholds, and steps taken."""
+
+    objective: jax.Array
+    steps: jax.Array
+
+
+def objective(table: Relaxed, measured: Measured, step: Step) -> jax.Array:
+    """Σ w (q(table) − â)² over all noisy answers so far."""
+    rows = table.rows()
+    total = jnp.zeros(())
+    for asked, shares, weights in zip(measured.asked(), measured.shares, measured.weights, strict=True):
+        gap = asked.answers(rows, step) / rows.cells.shape[1] - shares
+        total += jnp.sum(weights * gap**2)
+    return total
+
+
+@partial(jax.jit, static_argnames="annealing")
+def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[Relaxed, Progress]:
+    """The relaxed table that best explains the noisy answers; each stage starts where the last one ended.
+
+    Of the tables at the start and at the end of every stage, the best on the noisy objective itself (hard
+    thresholds) is returned. The paper returns the last.
+    """
+    optimiser = optax.adam(annealing.learning_rate)
+
+    def improve(carry: tuple, sharpness: jax.Array) -> tuple[tuple, Any]:
+        table, best, lowest = carry
+        gradient_of = jax.grad(lambda t: objective(t, measured, Soft(sharpness)))
+
+        def going(state: tuple) -> jax.Array:
+            _, _, steps, norm = state
+            return (steps < annealing.steps) & (norm > annealing.tolerance)
+
+        def descend(state: tuple) -> tuple:
+            table, memory, steps, _ = state
+            gradient = gradient_of(table)
+            change, memory = optimiser.update(gradient, memory)
+            return optax.apply_updates(table, change).clipped(), memory, steps + 1, optax.tree.norm(gradient)
+
+        table, _, steps, _ = jax.lax.while_loop(going, descend, (table, optimiser.init(table), 0, jnp.inf))
+        reached = objective(table, measured, Hard())
+        better = reached < lowest
+        best = jax.tree.map(lambda new, old: jnp.where(better, new, old), table, best)
+        return (table, best, jnp.minimum(reached, lowest)), steps
+
+    first = objective(start, measured, Hard())
+    (_, best, lowest), steps = jax.lax.scan(
+        improve, (start, start, first), jnp.asarray(annealing.sharpnesses)
+    )
+    return best, Progress(lowest, steps.sum())

@@ -1,0 +1,32 @@
+"""The statistics to preserve: each family counts real rows exactly and relaxed rows differentiably."""
+
+from tabveil.queries.family import QueryFamily
+from tabveil.queries.marginals import Marginals, marginals_with_targets
+from tabveil.queries.rows import GRID, Hard, Rows, Soft, Step, real_rows
+from tabveil.queries.thresholds import (
+    LinearThresholds,
+    MixedMarginals,
+    random_linear_thresholds,
+    random_mixed_marginals,
+    random_prefix_marginals,
+)
+
+FAMILIES: tuple[type[QueryFamily], ...] = (Marginals, LinearThresholds, MixedMarginals)
+
+__all__ = [
+    "FAMILIES",
+    "GRID",
+    "Hard",
+    "LinearThresholds",
+    "Marginals",
+    "MixedMarginals",
+    "QueryFamily",
+    "Rows",
+    "Soft",
+    "Step",
+    "marginals_with_targets",
+    "random_linear_thresholds",
+    "random_mixed_marginals",
+    "random_prefix_marginals",
+    "real_rows",
+]

@@ -1,0 +1,95 @@
+"""Whole marginals: how many rows fall into each combination of categories of a few columns."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tabveil.queries.family import QueryFamily, padded
+from tabveil.queries.rows import Array, Rows, Step, nobody
+from tabveil.table import Domain
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Marginals(QueryFamily):
+    """k-way categorical marginals (RAP++, Definition 2), every cell of one at once: product queries.
+
+    Each slot holds one column of every marginal, as the numbers of its cells. The largest column of a
+    marginal is in the first slot, so the widths of the later slots stay small.
+    """
+
+    name: ClassVar[str] = "marginals"
+
+    slots: tuple[Array, ...]  # each [queries, width of the slot]
+    absent: Array  # [], the cell that holds no row
+
+    @classmethod
+    def over(cls, combinations: Iterable[Sequence[int]], domain: Domain) -> Self:
+        """The marginals of these combinations of axes, all of the same length."""
+        sizes, offsets = domain.sizes, domain.offsets
+        ordered = [sorted(axes, key=lambda axis: -sizes[axis]) for axes in combinations]
+        columns = [[list(range(offsets[a], offsets[a] + sizes[a])) for a in axes] for axes in ordered]
+        slots = tuple(padded(slot, nobody(domain)) for slot in zip(*columns, strict=True))
+        return cls(slots, np.array(nobody(domain), np.int32))
+
+    def answers(self, rows: Rows, step: Step) -> jax.Array:
+        first, *rest = [rows.cells[slot] for slot in self.slots]
+        others = reduce(_all_products, rest, jnp.ones((len(first), 1, first.shape[2])))
+        return jnp.einsum("qar,qbr->qab", first, others).reshape(len(first), -1)
+
+    @property
+    def filled(self) -> np.ndarray:
+        present = [np.asarray(slot) != np.asarray(self.absent) for slot in self.slots]
+        return reduce(lambda a, b: (a[:, :, None] & b[:, None, :]).reshape(len(a), -1), present)
+
+    def take(self, picks: Array) -> Self:
+        return type(self)(tuple(slot[picks] for slot in self.slots), self.absent)
+
+    @property
+    def footprint(self) -> int:
+        widths = [slot.shape[1] for slot in self.slots]
+        return int(sum(widths) + np.prod(widths[1:]))
+
+    def columns(self, query: int, domain: Domain) -> list[str]:
+        """The names of the columns of one marginal, in the order of its cells."""
+        starts = [int(np.asarray(slot)[query, 0]) for slot in self.slots]
+        return [domain.axes[int(np.searchsorted(domain.offsets, s, "right")) - 1].name for s in starts]
+
+    def describe(self, query: int, domain: Domain) -> str:
+        return " × ".join(self.columns(query, domain))
+
+    def cell_names(self, query: int, domain: Domain) -> list[str]:
+        labels = {axis.name: axis.labels for axis in domain.axes}
+        return [
+            " × ".join(cell) for cell in itertools.product(*(labels[c] for c in self.columns(query, domain)))
+        ]
+
+
+def _all_products(some: jax.Array, more: jax.Array) -> jax.Array:
+    return (some[:, :, None, :] * more[:, None, :, :]).reshape(len(some), -1, some.shape[2])
+
+
+def marginals_with_targets(domain: Domain, most_cells: int) -> list[Marginals]:
+    """All pairs of features with each target (the paper's CM), or what comes closest where columns are few.
+
+    Without a target: all pairs of columns. Marginals of more than `most_cells` cells are left out.
+    """
+    features = [axis for axis in range(len(domain.axes)) if axis not in domain.targets]
+    targets = domain.targets
+    if targets and len(features) >= 2:
+        wanted: list[tuple[int, ...]] = [
+            (*p, t) for p in itertools.combinations(features, 2) for t in targets
+        ]
+    elif targets and features:
+        wanted = [(features[0], t) for t in targets]
+    else:
+        columns = targets or features
+        wanted = list(itertools.combinations(columns, min(2, len(columns))))
+    kept = [axes for axes in wanted if axes and np.prod([domain.sizes[a] for a in axes]) <= most_cells]
+    return [Marginals.over(kept, domain)] if kept else []

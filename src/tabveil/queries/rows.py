@@ -1,0 +1,97 @@
+"""Rows as queries see them: how much each row belongs to each category, and where its numbers lie."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tabveil.table import Domain
+
+Array = jax.Array | np.ndarray
+
+GRID = 2**16
+"""Numeric columns lie on the integers 0..GRID. With directions of L1 norm below 2^14 every product and
+sum fits in 32 bits, so a real row's predicate is integer arithmetic: the same bit in any batch, order,
+thread count or device. (Sums in floating point are not: removing a row can move another row's result.)"""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Rows:
+    """A batch of rows, one per last axis, so that picking a column is picking a contiguous line.
+
+    After the cells of all axes come two more: one that every row is in, and one that no row is in.
+    """
+
+    cells: jax.Array  # [cells + 2, rows]: 0 or 1 for real rows, probabilities for relaxed ones
+    values: jax.Array  # [numerical, rows]: integers 0..GRID for real rows, floats for relaxed ones
+
+
+def everyone(domain: Domain) -> int:
+    """The cell that holds every row."""
+    return domain.cells
+
+
+def nobody(domain: Domain) -> int:
+    """The cell that holds no row; it pads queries to one width."""
+    return domain.cells + 1
+
+
+class Step(Protocol):
+    """Decides on which side of zero a margin lies; `unit` is what one step of the paper's scale measures."""
+
+    def __call__(self, margin: Any, unit: float) -> jax.Array: ...
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Hard:
+    """Exactly: 1 where the margin is not negative, else 0."""
+
+    def __call__(self, margin: Any, unit: float) -> jax.Array:
+        return (margin >= 0).astype(jnp.float32)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Soft:
+    """Softly, by the tempered sigmoid 1/(1 + exp(-σ·margin)) (RAP++, Definition 5)."""
+
+    sharpness: Array | float
+
+    def __call__(self, margin: Any, unit: float) -> jax.Array:
+        return jax.nn.sigmoid(self.sharpness / unit * margin)
+
+
+def real_rows(codes: np.ndarray, positions: np.ndarray, domain: Domain, size: int | None = None) -> Rows:
+    """Real rows from their category codes [rows, axes] and grid positions [rows, numerical].
+
+    `size` fills the batch up with rows that are in no cell at all, so that one compiled program serves
+    batches of any length.
+    """
+    fill = ((0, max(0, (size or 0) - len(codes))), (0, 0))
+    axis = np.repeat(np.arange(len(domain.sizes)), domain.sizes).astype(np.int32)
+    code = np.concatenate([np.arange(n) for n in domain.sizes] or [np.zeros(0, int)]).astype(np.int32)
+    present = np.pad(np.ones((len(codes), 1), np.float32), fill)[:, 0]
+    return _real_rows(
+        np.pad(codes.astype(np.int32), fill, constant_values=-1),
+        np.pad(positions.astype(np.int32), fill),
+        present,
+        axis,
+        code,
+    )
+
+
+@jax.jit
+def _real_rows(
+    codes: jax.Array, positions: jax.Array, present: jax.Array, axis: jax.Array, code: jax.Array
+) -> Rows:
+    cells = (codes.T[axis] == code[:, None]).astype(jnp.float32)
+    return Rows(with_constants(cells, present), positions.T)
+
+
+def with_constants(cells: jax.Array, everyone: jax.Array) -> jax.Array:
+    """Append the cell of every row and the cell of no row."""
+    return jnp.concatenate([cells, everyone[None], jnp.zeros((1, len(everyone)))])

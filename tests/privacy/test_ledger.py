@@ -1,0 +1,712 @@
+"""Nothing spent is forgotten, nothing is overspent, and no damage goes unnoticed."""
+
+import copy
+import errno
+import gc
+import hashlib
+import json
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tabveil
+from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
+from tabveil.privacy import Budget, Ledger, Relation
+
+LIMIT = Budget(1.0, 1e-9)
+COST = Fraction(1, 1000)
+patient = settings(deadline=None, max_examples=40)  # a busy machine is no failure
+costs = st.fractions(Fraction(1, 10**6), Fraction(1, 100), max_denominator=10**12)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.jsonl"
+
+
+@pytest.fixture
+def used(path: Path) -> Path:
+    """A ledger with three charges, closed."""
+    with Ledger.open(path, Relation.ADD_REMOVE, LIMIT) as ledger:
+        for number in range(3):
+            ledger.charge(f"measuring marginal {number}", COST, "discrete gaussian", scale=1.5, cells=number)
+    return path
+
+
+def reopened(path: Path) -> Ledger:
+    return Ledger.open(path, Relation.ADD_REMOVE)
+
+
+def rechained(path: Path, change) -> None:
+    """Rewrite a ledger with valid hashes after `change` has had its way with the list of records."""
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    change(records)
+    previous, lines = None, []
+    for record in records:
+        record.pop("check", None)
+        if previous is not None:
+            record["previous"] = previous
+        body = json.dumps(record, separators=(",", ":"))
+        check = hashlib.sha256(body.encode()).hexdigest()
+        lines.append(json.dumps({**record, "check": check}, separators=(",", ":")))
+        previous = hashlib.sha256(lines[-1].encode()).hexdigest()
+    path.write_text("".join(line + "\n" for line in lines))
+
+
+def failing(*numbers: int):
+    """A stand-in for a system call that fails on its calls of these numbers, counted from 1."""
+
+    def around(real):
+        calls = iter(range(1, 10**6))
+
+        def call(*arguments):
+            if next(calls) in numbers:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real(*arguments)
+
+        return call
+
+    return around
+
+
+# Spending.
+
+
+def test_a_charge_is_what_was_asked_for():
+    charge = Ledger.in_memory("add-remove").charge("counting rows", COST, "discrete gaussian", scale=2.5)
+    assert (charge.what, charge.rho, charge.mechanism) == ("counting rows", COST, "discrete gaussian")
+    assert charge.details == {"scale": 2.5} and charge.when.endswith("+00:00")
+
+
+def test_a_ledger_adds_up_exactly():
+    ledger = Ledger.in_memory(Relation.SUBSTITUTE, LIMIT)
+    for _ in range(10):
+        ledger.charge("measuring", Fraction(1, 10_000), "discrete gaussian")
+    assert ledger.spent == Fraction(1, 1000) and ledger.left == LIMIT.rho - Fraction(1, 1000)
+    assert len(ledger.charges) == 10 and ledger.relation == "substitute" and ledger.limit == LIMIT
+
+
+def test_without_a_limit_nothing_is_refused_and_nothing_is_left_to_count():
+    ledger = Ledger.in_memory("add-remove")
+    ledger.charge("measuring", Fraction(100), "discrete gaussian")
+    assert ledger.left is None
+
+
+def test_the_very_last_of_the_budget_can_be_spent_and_not_a_grain_more():
+    ledger = Ledger.in_memory("add-remove", LIMIT)
+    ledger.charge("measuring", LIMIT.rho, "discrete gaussian")
+    assert ledger.left == 0
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("measuring", Fraction(1, 2**80), "discrete gaussian")
+
+
+def test_overspending_is_refused_with_cost_and_rest_before_anything_is_written(path):
+    with Ledger.open(path, "add-remove", LIMIT) as ledger:
+        before = path.read_bytes()
+        with pytest.raises(BudgetExceeded) as refusal:
+            ledger.charge("measuring 10 linear thresholds", Fraction(2, 100), "discrete gaussian")
+        assert path.read_bytes() == before and ledger.spent == 0
+    assert refusal.value.message == (
+        "measuring 10 linear thresholds costs ρ = 0.02, but only 0.015 of 0.015 is left in this ledger."
+    )
+    assert refusal.value.hint and refusal.value.exit_code == 3
+
+
+def test_a_refusal_shows_enough_digits_to_tell_cost_from_rest():
+    ledger = Ledger.in_memory("add-remove", LIMIT)
+    with pytest.raises(BudgetExceeded) as refusal:
+        ledger.charge("measuring", LIMIT.rho + Fraction(1, 10**9), "discrete gaussian")
+    assert "ρ = 0.014973059, but only 0.014973058 of" in str(refusal.value)
+
+
+@patient
+@given(st.lists(costs, max_size=40))
+def test_random_charges_never_exceed_the_limit(requests):
+    ledger, kept = Ledger.in_memory("add-remove", LIMIT), Fraction(0)
+    for rho in requests:
+        if kept + rho <= LIMIT.rho:
+            ledger.charge("measuring", rho, "discrete gaussian")
+            kept += rho
+        else:
+            with pytest.raises(BudgetExceeded):
+                ledger.charge("measuring", rho, "discrete gaussian")
+    assert ledger.spent == kept == sum(charge.rho for charge in ledger.charges) <= LIMIT.rho
+
+
+@pytest.mark.parametrize("rho", [0, Fraction(-1, 2), 0.001, float("nan")])
+def test_a_cost_that_is_not_an_exact_positive_fraction_is_refused(rho):
+    with pytest.raises(InvalidInput, match="exact fraction"):
+        Ledger.in_memory("add-remove").charge("measuring", rho, "discrete gaussian")
+
+
+@pytest.mark.parametrize("value", [None, [1], {"a": 1}, float("nan"), float("inf"), Fraction(1, 2), b"x"])
+def test_details_are_plain_values_only(value):
+    with pytest.raises(InvalidInput, match="'scale'"):
+        Ledger.in_memory("add-remove").charge("measuring", COST, "discrete gaussian", scale=value)
+
+
+def test_a_charge_for_something_that_is_not_a_text_is_refused():
+    with pytest.raises(InvalidInput, match="texts"):
+        Ledger.in_memory("add-remove").charge(7, COST, "discrete gaussian")
+
+
+def test_an_unknown_relation_is_refused():
+    with pytest.raises(InvalidInput, match="add-remove or substitute"):
+        Ledger.in_memory("friends")
+
+
+def test_threads_that_share_a_ledger_cannot_overspend_it():
+    ledger = Ledger.in_memory("add-remove", LIMIT)
+
+    def spend() -> None:
+        for _ in range(20):
+            try:
+                ledger.charge("measuring", COST, "discrete gaussian")
+            except BudgetExceeded:
+                return
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.spent == 14 * COST <= LIMIT.rho
+
+
+def test_representations_show_what_was_spent():
+    ledger = Ledger.in_memory("add-remove", LIMIT)
+    ledger.charge("measuring", COST, "discrete gaussian")
+    assert repr(ledger) == "Ledger(add-remove, 1 charges, ρ = 0.001 of 0.01497 spent)"
+    assert repr(Ledger.in_memory("substitute")) == "Ledger(substitute, 0 charges, ρ = 0 spent)"
+    assert repr(ledger.allowance(COST, "spring")) == "Allowance('spring', ρ = 0 of 0.001 spent)"
+
+
+# Allowances.
+
+
+def test_an_allowance_stops_at_its_own_cap():
+    allowance = Ledger.in_memory("add-remove").allowance(2 * COST, "spring release")
+    allowance.charge("selecting", COST, "exponential", picks=3)
+    with pytest.raises(BudgetExceeded) as refusal:
+        allowance.charge("measuring", Fraction(3, 2000), "discrete gaussian")
+    assert str(refusal.value).startswith(
+        "measuring costs ρ = 0.0015, but only 0.001 of 0.002 is left.\nHint: "
+    )
+    assert (allowance.spent, allowance.left, allowance.total) == (COST, COST, 2 * COST)
+
+
+def test_charges_of_an_allowance_are_in_the_ledger_under_its_label():
+    ledger = Ledger.in_memory("add-remove")
+    charge = ledger.allowance(COST, "spring release").charge(
+        "measuring", COST, "discrete gaussian", scale=3.0
+    )
+    assert ledger.charges == (charge,) and charge.details == {"scale": 3.0, "for": "spring release"}
+
+
+def test_an_allowance_larger_than_the_rest_is_refused_at_once():
+    ledger = Ledger.in_memory("add-remove", LIMIT)
+    ledger.charge("measuring", LIMIT.rho / 2, "discrete gaussian")
+    with pytest.raises(
+        BudgetExceeded, match=r"spring release asks for ρ = 0\.015, but only 0\.00749 of 0\.015"
+    ):
+        ledger.allowance(LIMIT.rho, "spring release")
+
+
+def test_two_allowances_together_stay_under_the_limit():
+    ledger = Ledger.in_memory("add-remove", LIMIT)
+    one, other = ledger.allowance(LIMIT.rho, "one"), ledger.allowance(LIMIT.rho, "other")
+    one.charge("measuring", LIMIT.rho * 2 / 3, "discrete gaussian")
+    with pytest.raises(BudgetExceeded, match="in this ledger"):
+        other.charge("measuring", LIMIT.rho * 2 / 3, "discrete gaussian")
+    assert other.charges == () and other.spent == 0
+
+
+@patient
+@given(st.lists(costs, max_size=30), costs)
+def test_random_charges_never_exceed_an_allowance(requests, cap):
+    allowance = Ledger.in_memory("add-remove", LIMIT).allowance(cap, "release")
+    for rho in requests:
+        try:
+            allowance.charge("measuring", rho, "discrete gaussian")
+        except BudgetExceeded:
+            assert rho > allowance.left
+    assert allowance.spent <= cap and allowance.left == cap - allowance.spent >= 0
+
+
+# Files.
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    requests=st.lists(
+        st.tuples(st.text(max_size=20), costs, st.floats(allow_nan=False, allow_infinity=False))
+    )
+)
+def test_a_file_read_again_equals_the_ledger_that_wrote_it(tmp_path_factory, requests):
+    path = tmp_path_factory.mktemp("ledger") / "ledger.jsonl"
+    with Ledger.open(path, "substitute") as ledger:
+        for what, rho, scale in requests:
+            ledger.charge(what, rho, "discrete gaussian", scale=scale, note=what, cells=3, exact=True)
+    again = Ledger.read(path)
+    assert again.charges == ledger.charges and again.spent == ledger.spent
+    assert again.relation == ledger.relation and again.limit is ledger.limit is None
+
+
+def test_a_ledger_goes_on_where_it_stopped(used):
+    with reopened(used) as ledger:
+        assert ledger.spent == 3 * COST and ledger.limit == LIMIT and ledger.notes == ()
+        ledger.charge("measuring", COST, "discrete gaussian")
+    assert Ledger.read(used).spent == 4 * COST
+
+
+def test_the_limit_holds_over_several_runs(used):
+    with reopened(used) as ledger, pytest.raises(BudgetExceeded):
+        ledger.charge("measuring", LIMIT.rho - 2 * COST, "discrete gaussian")
+
+
+def test_a_charge_is_on_disk_when_it_returns(path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_size))
+    with Ledger.open(path, "add-remove") as ledger:
+        ledger.charge("measuring", COST, "discrete gaussian")
+        assert synced[-1] == path.stat().st_size
+        assert Ledger.read(path).charges == ledger.charges
+
+
+def test_only_the_owner_can_read_a_ledger(used):
+    assert stat.S_IMODE(used.stat().st_mode) == 0o600
+
+
+def test_an_empty_file_becomes_a_ledger_of_the_owner(path):
+    path.touch(mode=0o666)
+    Ledger.open(path, "add-remove").close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and Ledger.read(path).charges == ()
+
+
+def test_a_file_names_its_relation_and_no_other_is_accepted(used):
+    with pytest.raises(InvalidInput, match="add-remove, but this run asks for substitute"):
+        Ledger.open(used, "substitute")
+
+
+def test_the_limit_of_a_file_cannot_be_changed(used, tmp_path):
+    with pytest.raises(
+        InvalidInput, match="a limit of ε = 1, δ = 1e-09, but this run asks for a limit of ε = 2"
+    ):
+        Ledger.open(used, "add-remove", Budget(2.0, 1e-9))
+    Ledger.open(tmp_path / "unlimited", "add-remove").close()
+    with pytest.raises(InvalidInput, match="has no limit"):
+        Ledger.open(tmp_path / "unlimited", "add-remove", LIMIT)
+    Ledger.open(used, "add-remove", LIMIT).close()
+
+
+def test_a_closed_ledger_can_be_read_but_not_charged(used):
+    ledger = reopened(used)
+    ledger.close()
+    ledger.close()
+    assert ledger.spent == 3 * COST
+    with pytest.raises(TabveilError, match="is closed"):
+        ledger.charge("measuring", COST, "discrete gaussian")
+
+
+def test_reading_changes_nothing_and_allows_no_charge(used):
+    before = used.read_bytes()
+    with pytest.raises(TabveilError, match="for reading only"):
+        Ledger.read(used).charge("measuring", COST, "discrete gaussian")
+    assert used.read_bytes() == before
+
+
+def test_a_ledger_can_be_read_while_it_is_in_use(used):
+    with reopened(used) as ledger:
+        ledger.charge("measuring", COST, "discrete gaussian")
+        assert Ledger.read(used).spent == 4 * COST
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda ledger: pickle.loads(pickle.dumps(ledger))]
+)
+def test_a_copy_knows_what_was_spent_but_cannot_spend(used, copied):
+    with reopened(used) as ledger:
+        twin = copied(ledger)
+        assert twin.charges == ledger.charges
+        with pytest.raises(TabveilError, match="is a copy"):
+            twin.charge("measuring", COST, "discrete gaussian")
+        twin.close()
+        ledger.charge("measuring", COST, "discrete gaussian")
+
+
+# Places where no ledger can be.
+
+
+def test_a_symbolic_link_is_refused(used, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(used)
+    for attempt in (lambda: reopened(link), lambda: Ledger.read(link)):
+        with pytest.raises(InvalidInput, match="symbolic link"):
+            attempt()
+
+
+def test_a_dangling_link_is_refused_and_creates_nothing(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(InvalidInput, match="symbolic link"):
+        reopened(tmp_path / "link")
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_folder_a_pipe_and_a_missing_folder_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidInput, match="cannot be opened"):
+        reopened(tmp_path)
+    with pytest.raises(InvalidInput, match="ordinary file"):
+        reopened(tmp_path / "pipe")
+    with pytest.raises(InvalidInput, match="cannot be opened"):
+        reopened(tmp_path / "nowhere" / "ledger.jsonl")
+    with pytest.raises(InvalidInput, match="cannot be opened"):
+        Ledger.read(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "content", [b"age,sex\n1,F\n", b"age,sex", b"{}\n", b"\n", b"\0", b"[1]\n", b"[" * 10**5]
+)
+def test_another_file_is_refused_and_left_alone(path, content):
+    path.write_bytes(content)
+    for attempt in (lambda: reopened(path), lambda: Ledger.read(path)):
+        with pytest.raises(LedgerDamaged, match="does not begin like"):
+            attempt()
+    assert path.read_bytes() == content
+
+
+def test_an_empty_file_cannot_be_shown(path):
+    path.touch()
+    with pytest.raises(LedgerDamaged, match="is empty"):
+        Ledger.read(path)
+
+
+# Damage.
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(used):
+    good = used.read_bytes()
+    for position in range(len(good)):
+        flipped = good[position] ^ (1 << random.randrange(8))
+        used.write_bytes(good[:position] + bytes([flipped]) + good[position + 1 :])
+        with pytest.raises(LedgerDamaged):
+            Ledger.read(used)
+    used.write_bytes(good.replace(b"1/1000", b"1/1001", 1))
+    with pytest.raises(LedgerDamaged, match=r"Line 2 .* is damaged or was changed"):
+        reopened(used)
+
+
+def test_a_missing_doubled_or_moved_line_is_noticed(used):
+    header, one, two, three = used.read_bytes().splitlines(keepends=True)
+    for lines in (
+        [header, two, three],
+        [header, one, one, two],
+        [header, two, one, three],
+        [one, two],
+        [header, header],
+    ):
+        used.write_bytes(b"".join(lines))
+        with pytest.raises(LedgerDamaged):
+            reopened(used)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda records: records[1].update(rho="-1/1000"),
+        lambda records: records[1].update(rho="0/1"),
+        lambda records: records[1].update(rho="1/0"),
+        lambda records: records[1].update(rho="0.001"),
+        lambda records: records[1].update(rho=0.001),
+        lambda records: records[1].update(rho="9" * 5000 + "/1"),
+        lambda records: records[1].update(details={"rows": [1]}),
+        lambda records: records[1].update(details=None),
+        lambda records: records[1].update(what=3),
+        lambda records: records[1].update(surprise="text"),
+        lambda records: records[1].update(kind="refund"),
+        lambda records: records[1].pop("kind"),
+        lambda records: records[1].pop("when"),
+        lambda records: records[0].update(relation="friends"),
+        lambda records: records[0].update(limit={"epsilon": -1, "delta": 0.1}),
+        lambda records: records[0].update(limit=5),
+        lambda records: records[0].pop("limit"),
+        lambda records: records[0].update(version=2),
+    ],
+)
+def test_a_record_that_we_would_not_write_is_refused_even_with_valid_hashes(used, change):
+    rechained(used, change)
+    with pytest.raises(LedgerDamaged):
+        reopened(used)
+
+
+def test_a_newer_version_is_named_as_the_reason(used):
+    rechained(used, lambda records: records[0].update(version=2))
+    with pytest.raises(LedgerDamaged, match="another version"):
+        reopened(used)
+
+
+def test_a_torn_last_line_is_removed_noted_and_costs_nothing(used):
+    good = used.read_bytes()
+    start_of_last = good[:-1].rindex(b"\n") + 1
+    for length in range(start_of_last + 1, len(good) - 1, 17):
+        used.write_bytes(good[:length])
+        assert Ledger.read(used).spent == 2 * COST
+        with reopened(used) as ledger:
+            assert ledger.spent == 2 * COST and "was removed" in ledger.notes[0]
+            ledger.charge("measuring", COST, "discrete gaussian")
+        again = Ledger.read(used)
+        assert again.spent == 3 * COST and again.notes == ledger.notes
+
+
+def test_a_last_line_that_lacks_only_its_line_break_stays_spent(used):
+    used.write_bytes(used.read_bytes()[:-1])
+    assert Ledger.read(used).spent == 3 * COST
+    with reopened(used) as ledger:
+        assert ledger.spent == 3 * COST and "line break" in ledger.notes[0]
+        ledger.charge("measuring", COST, "discrete gaussian")
+    assert Ledger.read(used).spent == 4 * COST
+
+
+def test_a_torn_first_line_starts_anew(used):
+    header = used.read_bytes().splitlines()[0]
+    for length in range(0, len(header), 11):
+        used.write_bytes(header[:length])
+        Ledger.open(used, "substitute").close()
+        assert Ledger.read(used).relation == "substitute"
+    used.write_bytes(header)
+    with reopened(used) as ledger:
+        assert ledger.limit == LIMIT and "line break" in ledger.notes[0]
+
+
+@pytest.mark.parametrize("tail", [b"\0\0\0", b"garbage", b'{"previous":"0"', b"{}"])
+def test_a_tail_that_no_killed_write_leaves_is_refused(used, tail):
+    used.write_bytes(used.read_bytes() + tail)
+    for _ in range(2):
+        with pytest.raises(LedgerDamaged):
+            reopened(used)
+
+
+# Crashes and full disks.
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_refuses_the_charge_and_leaves_the_ledger_as_it_was(used, monkeypatch, call):
+    with reopened(used) as ledger:
+        before = used.read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, failing(1)(getattr(os, call)))
+            with pytest.raises(
+                TabveilError, match=r"measuring could not be charged: .*No space left"
+            ) as refusal:
+                ledger.charge("measuring", COST, "discrete gaussian")
+        assert "as it was before" in refusal.value.hint
+        assert used.read_bytes() == before and ledger.spent == 3 * COST
+        ledger.charge("measuring", COST, "discrete gaussian")
+    assert Ledger.read(used).spent == 4 * COST
+
+
+def test_a_disk_that_fills_up_within_a_line_leaves_no_half_line(used, monkeypatch):
+    real = os.write
+    with reopened(used) as ledger:
+        before = used.read_bytes()
+        with monkeypatch.context() as patch:
+            halves = failing(2)(lambda handle, line: real(handle, line[: len(line) // 2]))
+            patch.setattr(os, "write", halves)
+            with pytest.raises(TabveilError, match="No space left"):
+                ledger.charge("measuring", COST, "discrete gaussian")
+        assert used.read_bytes() == before
+
+
+def test_a_slow_disk_that_takes_a_few_bytes_at_a_time_still_gets_whole_lines(used, monkeypatch):
+    real = os.write
+    with reopened(used) as ledger, monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda handle, line: real(handle, line[:7]))
+        ledger.charge("measuring", COST, "discrete gaussian")
+    assert Ledger.read(used).spent == 4 * COST
+
+
+def test_a_failed_write_that_cannot_be_undone_ends_all_charging(used, monkeypatch):
+    with reopened(used) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", failing(1)(os.fsync))
+            patch.setattr(os, "ftruncate", failing(1)(os.ftruncate))
+            with pytest.raises(TabveilError, match="could not be charged") as refusal:
+                ledger.charge("measuring", COST, "discrete gaussian")
+        assert "nothing more" in refusal.value.hint
+        with pytest.raises(TabveilError, match="cannot charge anything more"):
+            ledger.charge("measuring", COST, "discrete gaussian")
+    assert Ledger.read(used).spent == 4 * COST  # the line did get there, so it counts as spent
+
+
+def test_an_interrupted_write_ends_all_charging(used, monkeypatch):
+    def interrupted(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    with reopened(used) as ledger:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(os, "fsync", interrupted)
+            ledger.charge("measuring", COST, "discrete gaussian")
+        with pytest.raises(TabveilError, match="cannot charge anything more"):
+            ledger.charge("measuring", COST, "discrete gaussian")
+
+
+def test_a_full_disk_while_starting_leaves_nothing_in_the_way(path, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(TabveilError, match="No space left"):
+        patch.setattr(os, "write", failing(1)(os.write))
+        Ledger.open(path, "add-remove")
+    Ledger.open(path, "add-remove").close()
+
+
+def test_a_full_disk_while_repairing_is_explained(used, monkeypatch):
+    used.write_bytes(used.read_bytes()[:-5])
+    with monkeypatch.context() as patch, pytest.raises(TabveilError, match=r"A repair .*No space left"):
+        patch.setattr(os, "ftruncate", failing(1)(os.ftruncate))
+        reopened(used)
+    with reopened(used) as ledger:
+        assert ledger.spent == 2 * COST
+
+
+def test_a_disk_that_cannot_be_read_is_explained(used, monkeypatch):
+    monkeypatch.setattr(os, "pread", failing(1, 2)(os.pread))
+    for attempt in (lambda: reopened(used), lambda: Ledger.read(used)):
+        with pytest.raises(TabveilError, match="cannot be used"):
+            attempt()
+
+
+def test_a_file_system_without_locks_is_refused(used, monkeypatch):
+    monkeypatch.setattr("fcntl.flock", failing(1)(lambda handle, operation: None))
+    with pytest.raises(TabveilError, match="cannot be locked"):
+        reopened(used)
+
+
+@pytest.mark.parametrize(
+    "disturb", [lambda p: p.unlink(), lambda p: p.write_text("x"), lambda p: p.rename(p.parent / "y")]
+)
+def test_a_file_disturbed_during_a_run_takes_no_charge(used, disturb):
+    with reopened(used) as ledger:
+        disturb(used)
+        with pytest.raises(TabveilError, match="moved, replaced or changed"):
+            ledger.charge("measuring", COST, "discrete gaussian")
+        assert ledger.spent == 3 * COST
+
+
+def test_a_file_replaced_during_a_run_takes_no_charge(used):
+    with reopened(used) as ledger:
+        content = used.read_bytes()
+        used.rename(used.parent / "old")
+        used.write_bytes(content)
+        with pytest.raises(TabveilError, match="replaced"):
+            ledger.charge("measuring", COST, "discrete gaussian")
+
+
+# Several processes.
+
+CHARGE_FOREVER = """
+import sys
+from fractions import Fraction
+from tabveil.privacy import Ledger
+ledger = Ledger.open(sys.argv[1], "add-remove")
+for number in range(10**6):
+    charge = ledger.charge(f"measuring {sys.argv[2]} {number}", Fraction(1, 10**9), "discrete gaussian")
+    print(charge.what, flush=True)
+"""
+
+
+def start_charging(path: Path, cycle: int) -> subprocess.Popen:
+    source = str(Path(tabveil.__file__).parent.parent)
+    return subprocess.Popen(
+        [sys.executable, "-c", CHARGE_FOREVER, str(path), str(cycle)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+
+
+def test_no_acknowledged_charge_is_lost_when_a_run_is_killed(path):
+    acknowledged: set[str] = set()
+    for cycle in range(5):
+        with start_charging(path, cycle) as child:
+            acknowledged.add(child.stdout.readline().rstrip("\n"))
+            time.sleep(random.random() / 20)
+            child.send_signal(signal.SIGKILL)
+            acknowledged |= {line.rstrip("\n") for line in child.stdout if line.endswith("\n")}
+    written = [charge.what for charge in Ledger.read(path).charges]
+    assert acknowledged <= set(written) and len(written) == len(set(written)) and len(acknowledged) >= 5
+    reopened(path).close()
+
+
+def test_a_second_process_is_refused_while_the_first_is_at_work(path):
+    with start_charging(path, 0) as child:
+        assert child.stdout.readline()
+        with pytest.raises(TabveilError, match="in use by another run") as refusal:
+            reopened(path)
+        assert refusal.value.hint
+        child.kill()
+    reopened(path).close()
+
+
+def test_two_ledgers_on_one_file_are_refused_within_a_process_too(used):
+    with reopened(used), pytest.raises(TabveilError, match="in use"):
+        reopened(used)
+    reopened(used).close()
+
+
+def test_a_ledger_that_was_dropped_without_closing_does_not_block_the_next(used):
+    ledger = reopened(used)
+    del ledger
+    gc.collect()
+    reopened(used).close()
+
+
+def test_a_process_that_did_not_open_the_ledger_cannot_charge_it(used, monkeypatch):
+    before, ledger = used.read_bytes(), reopened(used)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(TabveilError, match="forked"):
+        ledger.charge("measuring", COST, "discrete gaussian")
+    ledger.close()
+    assert used.read_bytes() == before
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking a process with threads is the point here
+def test_a_forked_child_cannot_charge_and_cannot_unlock(used):
+    with reopened(used) as ledger:
+        child = os.fork()
+        if child == 0:
+            try:
+                ledger.charge("measuring", COST, "discrete gaussian")
+            except TabveilError:
+                ledger.close()
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        with pytest.raises(TabveilError, match="in use"):
+            reopened(used)
+        ledger.charge("measuring", COST, "discrete gaussian")
+    assert Ledger.read(used).spent == 4 * COST
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_that_lives_on_does_not_keep_the_ledger_locked(used):
+    ledger = reopened(used)
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,), daemon=True)
+    child.start()
+    try:
+        ledger.close()
+        reopened(used).close()
+    finally:
+        child.kill()
+        child.join()
+        child.close()

@@ -1,0 +1,243 @@
+"""Every family keeps the same promises: exact counts, declared sensitivity, one bit per row and predicate."""
+
+import itertools
+from collections.abc import Callable
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import random_table
+from tabveil.curator import Workload, count
+from tabveil.privacy import Relation
+from tabveil.projection import Relaxed
+from tabveil.queries import (
+    FAMILIES,
+    GRID,
+    Hard,
+    LinearThresholds,
+    Marginals,
+    MixedMarginals,
+    QueryFamily,
+    Soft,
+    marginals_with_targets,
+    random_linear_thresholds,
+    random_mixed_marginals,
+    random_prefix_marginals,
+    real_rows,
+)
+from tabveil.queries.chunks import answers_in_chunks
+from tabveil.scale import MinMax
+from tabveil.schema import Schema
+from tabveil.table import Codec, Domain, Table
+
+
+def one_to_three_way(domain: Domain) -> list[Marginals]:
+    return [Marginals.over(itertools.combinations(range(4), k), domain) for k in (1, 2, 3)]
+
+
+EXAMPLES: dict[str, Callable[[Domain], QueryFamily]] = {
+    "1-way marginals": lambda d: one_to_three_way(d)[0],
+    "2-way marginals": lambda d: one_to_three_way(d)[1],
+    "3-way marginals": lambda d: one_to_three_way(d)[2],
+    "marginals with targets": lambda d: marginals_with_targets(d, 1000)[0],
+    "linear thresholds": lambda d: random_linear_thresholds(d, 60, np.random.default_rng(0)),
+    "thresholds of all rows": lambda d: random_linear_thresholds(
+        d, 60, np.random.default_rng(0), labels=[()]
+    ),
+    "mixed marginals": lambda d: random_mixed_marginals(d, 60, np.random.default_rng(0)),
+    "two categories and a number": lambda d: random_mixed_marginals(
+        d, 60, np.random.default_rng(0), labels=[(0, 1), (1, 3)], numbers=1
+    ),
+    "prefix marginals": lambda d: random_prefix_marginals(d, 60, np.random.default_rng(0)),
+}
+
+
+@pytest.fixture(params=EXAMPLES)
+def family(request: pytest.FixtureRequest, domain: Domain) -> QueryFamily:
+    return EXAMPLES[request.param](domain)
+
+
+@pytest.fixture
+def counts(family: QueryFamily, schema: Schema, domain: Domain) -> Callable[[Table], np.ndarray]:
+    workload = Workload((family,), MinMax.of(schema), domain)
+    return lambda table: count(workload, table)[0]
+
+
+def test_every_family_has_an_example(domain: Domain) -> None:
+    assert {type(example(domain)) for example in EXAMPLES.values()} == set(FAMILIES)
+
+
+def test_a_row_is_counted_in_one_cell_of_a_query_at_most(
+    counts: Callable[[Table], np.ndarray], domain: Domain
+) -> None:
+    table = random_table(domain, 200, seed=1)
+    for row in range(0, 200, 7):
+        alone = counts(_rows(table, [row]))
+        assert alone.min() >= 0 and alone.sum(axis=1).max() <= 1
+
+
+@pytest.mark.parametrize("relation", Relation)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
+def test_no_neighbour_moves_an_answer_past_its_sensitivity(relation: Relation, seed: int, size: int) -> None:
+    codec = Codec(Schema.from_dict(__import__("conftest").SMALL))
+    domain, scale = codec.domain, MinMax.of(codec.schema)
+    families = tuple(example(domain) for example in EXAMPLES.values())
+    workload = Workload(families, scale, domain)
+    table = random_table(domain, size + 1, seed)
+    before = count(workload, _rows(table, range(size)))
+    kept = range(1, size) if relation is Relation.ADD_REMOVE else [size, *range(1, size)]
+    after = count(workload, _rows(table, kept))
+    for queries, a, b in zip(families, before, after, strict=True):
+        moved = 1 if relation is Relation.ADD_REMOVE else queries.spread
+        assert (np.abs(a - b).sum(axis=1) <= moved).all()  # L1, what selection is charged for
+        assert ((a - b) ** 2).sum() <= len(queries) * moved  # L2 squared, what measuring all is charged for
+        assert np.abs(a - b).max() <= 1
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(relation: Relation) -> None:
+    schema = Schema.from_dict(
+        {
+            "columns": {
+                "a": {"type": "categorical", "values": [0, 1]},
+                "b": {"type": "categorical", "values": [0, 1]},
+                "x": {"type": "numerical", "min": 0, "max": 2, "decimals": 0},
+            },
+            "targets": ["b"],
+        }
+    )
+    domain = Codec(schema).domain
+    random = np.random.default_rng(0)
+    families = (
+        marginals_with_targets(domain, 100)[0],
+        random_linear_thresholds(domain, 30, random),
+        random_mixed_marginals(domain, 30, random),
+        random_prefix_marginals(domain, 30, random),
+    )
+    workload = Workload(families, MinMax.of(schema), domain)
+    world = list(itertools.product([0, 1], [0, 1], [0, 1, 2]))
+    alone = [count(workload, Table(np.array([r[:2]], np.int32), np.array([[float(r[2])]]))) for r in world]
+    # Counts are sums over rows, so a neighbour moves them by one row's counts, or by a difference of two.
+    for number, queries in enumerate(families):
+        moved = 1 if relation is Relation.ADD_REMOVE else queries.spread
+        pairs = alone if relation is Relation.ADD_REMOVE else itertools.product(alone, alone)
+        for pair in pairs:
+            change = pair[number] if relation is Relation.ADD_REMOVE else pair[0][number] - pair[1][number]
+            assert (np.abs(change).sum(axis=1) <= moved).all()
+            assert (change**2).sum() <= len(queries) * moved
+
+
+def test_counts_are_the_sum_over_rows_in_any_batch_and_order(
+    counts: Callable[[Table], np.ndarray], domain: Domain
+) -> None:
+    table = random_table(domain, 10_000, seed=2)
+    order = np.random.default_rng(3).permutation(10_000)
+    whole = counts(table)
+    assert (counts(_rows(table, order)) == whole).all()
+    parts = [counts(_rows(table, part)) for part in np.array_split(order, [1, 7, 5000])]
+    assert (sum(parts) == whole).all()
+
+
+def test_a_predicate_gives_the_same_bit_in_any_batch(schema: Schema, domain: Domain) -> None:
+    family = random_linear_thresholds(domain, 200, np.random.default_rng(4))
+    table = random_table(domain, 2000, seed=5)
+    positions = MinMax.of(schema).positions(table.numbers)
+    together = np.asarray(family.below(real_rows(table.codes, positions, domain), Hard()))
+    for part in (slice(0, 1), slice(17, 18), slice(100, 777)):
+        rows = real_rows(table.codes[part], positions[part], domain)
+        assert (np.asarray(family.below(rows, Hard())) == together[:, part]).all()
+    exact = np.asarray(family.directions, object) @ positions.T.astype(object)  # Python's own integers
+    assert ((exact <= np.asarray(family.offsets, object)[:, None]) == together).all()
+
+
+def test_random_directions_cannot_overflow_32_bits() -> None:
+    for numbers in (1, 6, 200):
+        domain = Domain((), tuple(f"x{i}" for i in range(numbers)), ())
+        family = random_linear_thresholds(domain, 500, np.random.default_rng(0))
+        reach = np.abs(np.asarray(family.directions, np.int64)).sum(axis=1) * GRID
+        assert (reach < 2**30).all() and (np.abs(np.asarray(family.offsets, np.int64)) <= 2**30).all()
+
+
+def test_marginals_count_like_a_cross_table(schema: Schema, domain: Domain) -> None:
+    table = random_table(domain, 300, seed=6)
+    family = Marginals.over([(0, 2, 3)], domain)
+    found = count(Workload((family,), MinMax.of(schema), domain), table)[0][0][family.filled[0]]
+    names = family.columns(0, domain)
+    places = [[axis.name for axis in domain.axes].index(name) for name in names]
+    wanted = [
+        (table.codes[:, places] == cell).all(axis=1).sum()
+        for cell in itertools.product(*(range(domain.sizes[p]) for p in places))
+    ]
+    assert found.tolist() == wanted
+    assert len(family.cell_names(0, domain)) == len(wanted)
+
+
+def test_mixed_marginals_count_rows_at_or_below_their_bounds(schema: Schema, domain: Domain) -> None:
+    table = random_table(domain, 300, seed=7)
+    family = random_mixed_marginals(domain, 20, np.random.default_rng(8))
+    positions = MinMax.of(schema).positions(table.numbers)
+    found = count(Workload((family,), MinMax.of(schema), domain), table)[0]
+    for query in range(20):
+        column, bound = np.asarray(family.columns)[query], np.asarray(family.bounds)[query]
+        below = (positions[:, column] <= bound).all(axis=1)
+        target = domain.targets[[domain.axes[t].name for t in domain.targets].index(family.label(query))]
+        wanted = [int((below & (table.codes[:, target] == c)).sum()) for c in range(domain.sizes[target])]
+        assert found[query][family.filled[query]].tolist() == wanted
+
+
+def test_soft_answers_become_hard_answers_as_sharpness_grows(family: QueryFamily, domain: Domain) -> None:
+    rows = Relaxed.random(domain, 50, jax.random.key(0)).rows()
+    hard = np.asarray(family.answers(rows, Hard()))
+    gaps = [np.abs(np.asarray(family.answers(rows, Soft(s))) - hard).mean() for s in (10.0, 100.0, 1e6)]
+    assert gaps[2] < 0.05 and gaps[0] >= gaps[1] >= gaps[2]
+
+
+def test_chunks_give_the_same_answers(
+    family: QueryFamily, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Relaxed.random(domain, 64, jax.random.key(1)).rows()
+    whole = np.asarray(family.answers(rows, Hard()))
+    monkeypatch.setattr("tabveil.queries.chunks.ENTRIES", 64 * 40)
+    np.testing.assert_allclose(np.asarray(answers_in_chunks(family, rows)), whole, rtol=1e-5)
+
+
+def test_padding_is_never_counted(
+    counts: Callable[[Table], np.ndarray], family: QueryFamily, domain: Domain
+) -> None:
+    assert (counts(random_table(domain, 500, seed=9))[~family.filled] == 0).all()
+
+
+def test_every_query_can_be_put_into_words(family: QueryFamily, domain: Domain) -> None:
+    for query in range(len(family)):
+        assert family.describe(query, domain)
+        assert len(family.cell_names(query, domain)) == family.cells[query]
+
+
+def test_two_hundred_thousand_queries_fit_in_memory_and_answer_in_chunks(
+    domain: Domain, schema: Schema
+) -> None:
+    random = np.random.default_rng(0)
+    for family in (
+        random_linear_thresholds(domain, 200_000, random),
+        random_mixed_marginals(domain, 200_000, random),
+    ):
+        found = count(Workload((family,), MinMax.of(schema), domain), random_table(domain, 100, seed=10))[0]
+        assert found.shape == (200_000, family.width) and found.max() <= 100
+
+
+def test_large_marginals_are_left_out_by_the_schema_alone(domain: Domain) -> None:
+    kept = marginals_with_targets(domain, 20)
+    assert all(cells <= 20 for family in kept for cells in family.cells)
+    assert marginals_with_targets(domain, 1) == []
+
+
+def _rows(table: Table, rows: object) -> Table:
+    chosen = np.array(list(rows), int)  # type: ignore[call-overload]
+    return Table(table.codes[chosen], table.numbers[chosen])
+
+
+assert LinearThresholds in FAMILIES and MixedMarginals in FAMILIES

@@ -1,0 +1,275 @@
+"""The command line answers every mistake with one clear line, and never leaves half a file behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pytest
+
+import tabveil as tv
+from conftest import SMALL, random_table
+from tabveil import cli
+from tabveil.presets import PRESETS, Paper
+from tabveil.privacy import Ledger
+from tabveil.projection import Annealing
+from tabveil.table import Codec
+
+TINY = Paper(thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=Annealing(stages=2, steps=5))
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path: Path) -> Run:
+    for name in PRESETS:
+        monkeypatch.setitem(PRESETS, name, TINY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*words: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["tabveil", *map(str, words)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    codec = Codec(tv.Schema.from_dict(SMALL))
+    codec.decode(random_table(codec.domain, 300, seed=0)).to_pandas().to_csv(
+        tmp_path / "people.csv", index=False
+    )
+    codec.schema.save(tmp_path / "schema.yaml")
+    return tmp_path
+
+
+FIT = ("fit", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "release")
+
+
+def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> None:
+    fitted = run(*FIT, "--target", "income")
+    assert fitted.code == 0 and "(1, 1e-09)-differential privacy" in fitted.out
+    assert run("sample", "release", "-n", "120", "-o", "synthetic.csv", "--seed", "1").code == 0
+    assert len(pd.read_csv("synthetic.csv")) == 120
+    assert run("sample", "release", "-n", "7", "-o", "synthetic.parquet").code == 0
+    assert len(pd.read_parquet("synthetic.parquet")) == 7
+    scores = run(
+        "evaluate", "--real", "people.csv", "--test", "people.csv", "--synthetic", "synthetic.csv",
+        "--schema", "schema.yaml", "--json",
+    )  # fmt: skip
+    assert scores.code == 0 and {"metric", "subject", "value", "reference"} == set(json.loads(scores.out)[0])
+    ledger = json.loads(run("ledger", "show", "release.ledger", "--json").out)
+    assert 0.99 < ledger["epsilon_spent"] <= 1 + 1e-9 and ledger["relation"] == "add-remove"
+    assert "Spent so far" in run("ledger", "show", "release.ledger").out
+
+
+def test_evaluate_says_that_it_is_not_private(run: Run, files: Path) -> None:
+    shown = run("evaluate", "--real", "people.csv", "--synthetic", "people.csv", "--schema", "schema.yaml")
+    assert shown.code == 0 and "NOT PRIVATE" in shown.err
+
+
+def test_a_drafted_schema_has_to_be_filled_in(run: Run, files: Path) -> None:
+    assert "TODO" in run("schema", "init", "people.csv", "-o", "draft.yaml").out
+    refused = run("fit", "people.csv", "--schema", "draft.yaml", "--epsilon", "1", "-o", "release")
+    assert refused.code == 1 and "TODO" in refused.err
+    text = Path("draft.yaml").read_text()
+    assert "TODO" in text and "'c'" not in text
+
+
+def test_a_public_schema_can_be_used_at_once(run: Run, files: Path) -> None:
+    assert run("schema", "init", "people.csv", "-o", "own.yaml", "--public").code == 0
+    assert run("schema", "check", "people.csv", "--schema", "own.yaml").code == 0
+
+
+def test_check_names_columns_and_rules_but_no_value(run: Run, files: Path) -> None:
+    frame = pd.read_csv("people.csv")
+    frame.loc[0, "city"] = "Zanzibar-4711"
+    frame.loc[1, "age"] = 987654
+    frame.to_csv("odd.csv", index=False)
+    checked = run("schema", "check", "odd.csv", "--schema", "schema.yaml")
+    assert checked.code == 1 and "city" in checked.out and "age" in checked.out
+    assert "Zanzibar" not in checked.out and "987654" not in checked.out
+
+
+def write(path: str, text: str) -> None:
+    Path(path).write_text(text)
+
+
+MISTAKES: dict[str, tuple[Callable[[], object], tuple, int, str]] = {
+    "missing file": (lambda: None, ("fit", "nobody.csv", *FIT[2:]), 1, "nobody.csv"),
+    "wrong extension": (lambda: write("people.xls", "a"), ("fit", "people.xls", *FIT[2:]), 1, ".csv"),
+    "empty file": (lambda: write("empty.csv", ""), ("fit", "empty.csv", *FIT[2:]), 1, "empty"),
+    "missing column": (lambda: write("thin.csv", "sex,city\nF,a\n"), ("fit", "thin.csv", *FIT[2:]), 1, "job"),
+    "duplicate columns": (
+        lambda: write("twice.csv", "sex,sex,city,job,income,employed,age,wage\n"),
+        ("fit", "twice.csv", *FIT[2:]),
+        1,
+        "sex",
+    ),
+    "missing schema": (lambda: None, (*FIT[:3], "none.yaml", *FIT[4:]), 1, "none.yaml"),
+    "epsilon zero": (lambda: None, (*FIT, "--epsilon", "0"), 1, "ε"),
+    "epsilon negative": (lambda: None, (*FIT, "--epsilon", "-1"), 1, "ε"),
+    "epsilon nan": (lambda: None, (*FIT, "--epsilon", "nan"), 1, "ε"),
+    "epsilon no number": (lambda: None, (*FIT, "--epsilon", "much"), 2, "epsilon"),
+    "delta one": (lambda: None, (*FIT, "--delta", "1"), 1, "δ"),
+    "unknown target": (lambda: None, (*FIT, "--target", "incom"), 1, "income"),
+    "numeric target": (lambda: None, (*FIT, "--target", "age"), 1, "age"),
+    "output exists": (lambda: os.mkdir("release"), FIT, 1, "exists"),
+    "output folder missing": (lambda: None, (*FIT[:-1], "no/where/release"), 1, "mkdir"),
+    "unknown preset": (lambda: None, (*FIT, "--preset", "best"), 2, "preset"),
+    "unknown option": (lambda: None, (*FIT, "--epsilom", "1"), 2, "epsilom"),
+    "not a release": (lambda: os.mkdir("folder"), ("sample", "folder"), 1, "release"),
+    "ledger is none": (
+        lambda: write("odd.ledger", "hello\n"),
+        (*FIT, "--ledger", "odd.ledger"),
+        1,
+        "odd.ledger",
+    ),
+    "ledger missing": (lambda: None, ("ledger", "show", "none.ledger"), 1, "none.ledger"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_gets_one_clear_line_and_nothing_is_written(run: Run, files: Path, mistake: str) -> None:
+    prepare, words, code, clue = MISTAKES[mistake]
+    prepare()
+    before = sorted(Path().rglob("*"))
+    answer = run(*words)
+    assert answer.code == code
+    assert clue in answer.err and "Traceback" not in answer.err
+    if code == 1:
+        message, *hint = answer.err.strip().splitlines()
+        assert hint and hint[-1].startswith("Hint: ") and len(message) < 300
+    assert sorted(Path().rglob("*")) == before
+
+
+@pytest.mark.parametrize("count", [0, -3])
+def test_no_rows_are_refused(run: Run, files: Path, count: int) -> None:
+    assert run(*FIT).code == 0
+    answer = run("sample", "release", "-n", count, "-o", "none.csv")
+    assert answer.code == 1 and "rows" in answer.err and not Path("none.csv").exists()
+
+
+def test_samples_are_not_overwritten(run: Run, files: Path) -> None:
+    assert run(*FIT).code == 0
+    write("taken.csv", "mine")
+    assert run("sample", "release", "-o", "taken.csv").code == 1
+    assert Path("taken.csv").read_text() == "mine"
+
+
+def test_a_spent_ledger_refuses_with_code_3(run: Run, files: Path) -> None:
+    assert run("ledger", "new", "data.ledger", "--epsilon", "1").code == 0
+    assert run(*FIT, "--ledger", "data.ledger").code == 0
+    again = run(*FIT[:-1], "second", "--ledger", "data.ledger")
+    assert again.code == 3 and "left" in again.err and not Path("second").exists()
+
+
+def test_another_relation_cannot_use_the_same_ledger(run: Run, files: Path) -> None:
+    assert run(*FIT, "--ledger", "data.ledger").code == 0
+    again = run(*FIT[:-1], "second", "--ledger", "data.ledger", "--neighbours", "substitute")
+    assert again.code == 1 and "substitute" in again.err
+
+
+def test_a_full_disk_leaves_nothing_half_written_and_the_ledger_true(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "release/table.npz")
+
+    monkeypatch.setattr("numpy.savez_compressed", full)
+    answer = run(*FIT)
+    assert answer.code == 1 and "No space left" in answer.err
+    assert not Path("release").exists() and not list(Path().glob(".release*"))
+    assert Ledger.read("release.ledger").spent == tv.Budget(1, 1e-9).rho
+
+
+def test_an_interrupted_fit_says_what_stays_spent(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tabveil.release.Release.save", interrupt)
+    answer = run(*FIT)
+    assert answer.code == 130 and "stays spent" in answer.err and not Path("release").exists()
+
+
+def test_an_unforeseen_error_shows_its_type_and_no_content(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("cell 4711-secret")
+
+    monkeypatch.setattr("tabveil.synthesizer.RAPpp.fit", fail)
+    answer = run(*FIT)
+    assert answer.code == 1 and "ValueError" in answer.err and "4711" not in answer.err
+
+
+def test_every_command_explains_itself_with_an_example(run: Run) -> None:
+    for words in (["demo"], ["fit"], ["sample"], ["evaluate"], ["schema", "init"], ["schema", "check"],
+                  ["ledger", "new"], ["ledger", "show"]):  # fmt: skip
+        shown = run(*words, "--help")
+        assert shown.code == 0 and f"Example: tabveil {' '.join(words)}" in " ".join(shown.out.split())
+
+
+def test_the_demo_never_overwrites(run: Run, files: Path) -> None:
+    for folder in ("demo", "demo-2"):
+        answer = run("demo", "-o", "demo", "--rows", "1000")
+        assert answer.code == 0 and f"{folder}/synthetic.csv" in answer.out
+        assert {p.name for p in Path(folder).iterdir()} >= {
+            "synthetic.csv",
+            "release",
+            "schema.yaml",
+            "train.csv",
+        }
+    refused = run("demo", "-o", "third", "--epsilon", "0")
+    assert refused.code == 1 and not Path("third").exists()
+
+
+def test_killing_a_fit_at_random_moments_never_loses_a_charge(files: Path) -> None:
+    program = (
+        "import sys, tabveil as tv\n"
+        "from tabveil.presets import Paper\n"
+        "from tabveil.projection import Annealing\n"
+        "fast = Annealing(stages=1, steps=2)\n"
+        "quick = Paper(thresholds=200, threshold_epochs=40, picks=2, rows=20, annealing=fast)\n"
+        "import tabveil.curator as c\n"
+        "measure = c.Curator.measure\n"
+        "def told(*a, **k):\n"
+        "    answer = measure(*a, **k)\n"
+        "    print('measured', flush=True)\n"
+        "    return answer\n"
+        "c.Curator.measure = told\n"
+        "schema = tv.Schema.load('schema.yaml')\n"
+        "tv.RAPpp(schema, preset=quick, ledger='killed.ledger').fit('people.csv')\n"
+    )
+    told_in_all = 0
+    for moment in (0.05, 0.4):
+        command = [sys.executable, "-c", program]
+        with subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            told_in_all += bool(process.stdout.readline())  # wait until measuring has begun
+            time.sleep(moment)
+            process.send_signal(signal.SIGKILL)
+            told_in_all += process.stdout.read().count("measured")
+        charges = Ledger.read(files / "killed.ledger").charges
+        assert sum(c.what.startswith("measuring") for c in charges) >= told_in_all > 0

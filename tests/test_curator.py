@@ -1,0 +1,181 @@
+"""The curator charges before it looks, noises every cell once, and lets nothing else out."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from conftest import random_table
+from tabveil.curator import Curator, Workload, count
+from tabveil.errors import BudgetExceeded
+from tabveil.privacy import Allowance, Budget, Ledger, Relation
+from tabveil.queries import marginals_with_targets, random_linear_thresholds
+from tabveil.scale import MinMax
+from tabveil.schema import Schema
+from tabveil.table import Domain, Table
+
+HALF = Fraction(1, 2)
+
+
+class SpyNoise:
+    """Adds nothing, and remembers how many integers it was asked to noise."""
+
+    private = False
+
+    def __init__(self) -> None:
+        self.noised = 0
+        self.scales: list[float] = []
+
+    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        self.noised += counts.size
+        self.scales.append(scale)
+        return counts.copy()
+
+    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
+        self.scales.append(scale)
+        return np.argsort(-scores, kind="stable")[:picks]
+
+
+class WatchedRows:
+    """Rows that note how much had been charged each time they were looked at."""
+
+    def __init__(self, table: Table, allowance: Allowance) -> None:
+        self.table, self.allowance = table, allowance
+        self.looks: list[Fraction] = []
+
+    def batches(self) -> Iterator[Table]:
+        self.looks.append(self.allowance.spent)
+        yield self.table
+
+    def count(self) -> int:
+        return self.table.rows
+
+
+@pytest.fixture
+def workload(schema: Schema, domain: Domain) -> Workload:
+    families = (
+        marginals_with_targets(domain, 1000)[0],
+        random_linear_thresholds(domain, 50, np.random.default_rng(0)),
+    )
+    return Workload(families, MinMax.of(schema), domain)
+
+
+@pytest.fixture(params=Relation)
+def door(request: pytest.FixtureRequest, domain: Domain) -> tuple[Curator, WatchedRows, SpyNoise, Allowance]:
+    relation = request.param
+    allowance = Ledger.in_memory(relation).allowance(Fraction(2), "test")
+    rows, noise = WatchedRows(random_table(domain, 500, seed=0), allowance), SpyNoise()
+    return Curator(rows, allowance, relation, noise=noise), rows, noise, allowance
+
+
+def nothing_expected(workload: Workload, family: int) -> np.ndarray:
+    return np.zeros((len(workload.families[family]), workload.families[family].width), np.int64)
+
+
+def test_every_look_is_charged_before_it_is_taken(door, workload: Workload) -> None:
+    curator, rows, _, allowance = door
+    curator.measure(workload, 0, np.array([0, 1]), HALF)
+    assert rows.looks and all(spent >= HALF for spent in rows.looks)
+    assert allowance.spent == HALF
+
+
+def test_what_cannot_be_paid_is_not_looked_at(door, workload: Workload) -> None:
+    curator, rows, _, allowance = door
+    with pytest.raises(BudgetExceeded):
+        curator.measure(workload, 0, np.array([0]), Fraction(3))
+    with pytest.raises(BudgetExceeded):
+        curator.select(
+            workload, 0, nothing_expected(workload, 0), 1, Fraction(3), np.array([]), np.zeros(6, int)
+        )
+    assert rows.looks == [] and allowance.spent == 0
+
+
+def test_every_measured_cell_is_noised_exactly_once(door, workload: Workload) -> None:
+    curator, _, noise, allowance = door
+    for family in (0, 1):
+        curator.measure(workload, family, np.array([0, 2]), Fraction(1, 8))
+    cells = sum(int(f.take(np.array([0, 2])).filled.sum()) for f in workload.families)
+    assert noise.noised == cells == sum(c.details["cells"] for c in allowance.charges)
+
+
+def test_measured_counts_are_the_true_counts_plus_noise(door, workload: Workload) -> None:
+    curator, rows, _, _ = door
+    answer = curator.measure(workload, 1, np.array([3, 4]), HALF)
+    assert (answer.counts == count(workload, rows.table)[1][[3, 4]]).all()
+
+
+def test_noise_follows_the_sensitivity_of_the_relation(workload: Workload, domain: Domain) -> None:
+    scales = {}
+    for relation in Relation:
+        noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(2), "test")
+        curator = Curator(
+            WatchedRows(random_table(domain, 50, 0), allowance), allowance, relation, noise=noise
+        )
+        curator.measure(workload, 1, np.arange(10), HALF)
+        curator.select(workload, 1, nothing_expected(workload, 1), 10, HALF, np.array([]), np.zeros(50, int))
+        scales[relation] = noise.scales
+    # K = 10 queries, ρ = 1/2: σ = √(K/2ρ) and β = √(K/2ρ); a substituted row moves √2 and 2 as far.
+    assert scales[Relation.ADD_REMOVE] == pytest.approx([np.sqrt(10), np.sqrt(10)])
+    assert scales[Relation.SUBSTITUTE] == pytest.approx([np.sqrt(20), 2 * np.sqrt(10)])
+
+
+def test_selection_takes_the_worst_queries_that_were_not_asked_before(door, workload: Workload) -> None:
+    curator, rows, _, _ = door
+    truth = count(workload, rows.table)[1]
+    expected = truth.copy()
+    expected[[5, 9, 11], 0] += np.array([300, 200, 100])
+    found = curator.select(workload, 1, expected, 2, HALF, np.array([5]), np.zeros(50, np.int64))
+    assert found.tolist() == [9, 11]
+
+
+def test_public_bias_is_taken_off_the_score(door, workload: Workload) -> None:
+    curator, rows, _, _ = door
+    expected = count(workload, rows.table)[1].copy()
+    expected[[5, 9], 0] += np.array([300, 200])
+    bias = np.zeros(50, np.int64)
+    bias[5] = 250
+    assert curator.select(workload, 1, expected, 1, HALF, np.array([]), bias).tolist() == [9]
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_the_score_of_a_query_moves_no_further_than_charged(
+    relation: Relation, workload: Workload, domain: Domain
+) -> None:
+    random = np.random.default_rng(1)
+    table = random_table(domain, 31, seed=2)
+    chosen = slice(0, 30) if relation is Relation.SUBSTITUTE else slice(0, 29)
+    kept = np.r_[1:30] if relation is Relation.ADD_REMOVE else np.r_[30, 1:30]
+    for family, queries in enumerate(workload.families):
+        expected = random.integers(0, 20, (len(queries), queries.width)) * queries.filled
+        tables = Table(table.codes[0:30], table.numbers[0:30]), Table(table.codes[kept], table.numbers[kept])
+        scores = [np.abs(count(workload, t)[family] - expected).sum(axis=1) for t in tables]
+        allowed = 1 if relation is Relation.ADD_REMOVE else queries.spread
+        assert np.abs(scores[0] - scores[1]).max() <= allowed
+    assert chosen
+
+
+def test_the_row_count_is_public_or_paid_for(door) -> None:
+    curator, rows, noise, allowance = door
+    assert curator.total(Fraction(1, 100)) == rows.table.rows
+    paid = allowance.relation is Relation.ADD_REMOVE if hasattr(allowance, "relation") else noise.noised == 1
+    assert (allowance.spent == Fraction(1, 100)) == paid
+
+
+def test_a_table_without_rows_is_counted_like_any_other(workload: Workload, domain: Domain) -> None:
+    class Nobody:
+        def batches(self) -> Iterator[Table]:
+            return iter(())
+
+        def count(self) -> int:
+            return 0
+
+    allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(Budget(1, 1e-9).rho, "test")
+    curator = Curator(Nobody(), allowance, Relation.ADD_REMOVE, noise=SpyNoise())
+    assert curator.total(allowance.total / 2) == 1
+    assert (curator.measure(workload, 0, np.array([0]), allowance.total / 2).counts == 0).all()
+
+
+def test_a_curator_shows_nothing_of_its_rows(door) -> None:
+    curator, *_ = door
+    assert repr(curator) in {"Curator(relation=add-remove)", "Curator(relation=substitute)"}

@@ -1,0 +1,81 @@
+"""The arrows of the house: nothing imports upwards, and the optimiser cannot reach the rows."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "tabveil"
+
+# Each room may import the rooms named here, and no other.
+MAY_IMPORT = {
+    "errors": set(),
+    "files": {"errors"},
+    "privacy": {"errors"},
+    "schema": {"errors", "files"},
+    "table": {"schema"},
+    "frames": {"errors", "files", "schema", "table"},
+    "queries": {"table"},
+    "scale": {"queries", "schema"},
+    "engines": set(),
+    "curator": {"engines", "privacy", "queries", "scale", "table"},
+    "projection": {"queries", "table"},
+    "rappp": {"curator", "projection", "queries"},
+    "presets": {"curator", "errors", "privacy", "projection", "queries", "rappp", "scale", "schema", "table"},
+    "release": {"errors", "files", "frames", "scale", "schema", "table"},
+    "synthesizer": {
+        "curator", "errors", "frames", "presets", "privacy", "rappp", "release", "schema", "table",
+    },
+    "metrics": {"errors", "frames", "schema", "table"},
+    "datasets": {"schema"},
+    "progress": {"errors", "rappp"},
+    "demo": {"datasets", "files", "frames", "metrics", "privacy", "progress", "synthesizer"},
+}  # fmt: skip
+
+
+def modules() -> list[Path]:
+    return sorted(
+        path
+        for path in SOURCE.rglob("*.py")
+        if path.name not in ("__init__.py", "cli.py") or path.parent != SOURCE
+    )
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tabveil"):
+            parts = (node.module or "").split(".")
+            rooms |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        if isinstance(node, ast.Import):
+            rooms |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("tabveil.")}
+    return rooms
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_room_imports_only_the_rooms_below_it(path: Path) -> None:
+    assert imported_rooms(path) - {room_of(path)} <= MAY_IMPORT[room_of(path)]
+
+
+def reachable(room: str) -> set[str]:
+    below = set(MAY_IMPORT[room])
+    return below.union(*(reachable(r) for r in below)) if below else below
+
+
+def test_the_projection_cannot_reach_the_curator_or_a_file_of_rows() -> None:
+    assert not {"curator", "frames", "engines"} & reachable("projection")
+
+
+def test_privacy_stands_on_its_own() -> None:
+    assert reachable("privacy") == {"errors"}
+
+
+@pytest.mark.parametrize(
+    "banned", ["import pickle", "import joblib", "eval(", "yaml.load(", "allow_pickle=True"]
+)
+def test_nothing_that_could_run_a_strangers_code_is_used(banned: str) -> None:
+    assert not [p for p in SOURCE.rglob("*.py") if banned in p.read_text()]
