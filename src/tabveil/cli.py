@@ -267,15 +267,11 @@ def ledger_show(
             f"{epsilon_of(running, at):.4g}",
         )
     out.print(grid)
-    left = (
-        f"; ρ = {float(ledger.left):.4g} is left of ε = {ledger.limit.epsilon:g}"
-        if ledger.limit and ledger.left is not None
-        else "; no limit is set"
-    )
-    out.print(
-        f"Spent so far: ρ = {float(ledger.spent):.4g}, that is ε = {spent:.4g} at δ = {at:g}, neighbours {ledger.relation.value}{left}.",
-        markup=False,
-    )
+    left = "no limit is set"
+    if ledger.limit and ledger.left is not None:
+        left = f"ρ = {float(ledger.left):.4g} is left of ε = {ledger.limit.epsilon:g}"
+    total = f"ρ = {float(ledger.spent):.4g}, that is ε = {spent:.4g} at δ = {at:g}"
+    out.print(f"Spent so far: {total}; neighbours {ledger.relation.value}; {left}.", markup=False)
 
 
 def main() -> None:

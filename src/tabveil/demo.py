@@ -58,7 +58,7 @@ def _places(folder: Path) -> str:
     return "\n".join(
         [
             f"Look at {folder}/synthetic.csv: rows like those in {folder}/train.csv that belong to nobody.",
-            f"{folder}/release may be published. Draw more from it: tabveil sample {folder}/release -o more.csv",
+            f"{folder}/release may be published. Draw more: tabveil sample {folder}/release -o more.csv",
             f"What it cost: tabveil ledger show {folder}/release.ledger",
         ]
     )

@@ -164,8 +164,7 @@ def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[R
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), table, best)
         return (table, best, jnp.minimum(reached, lowest)), steps
 
+    sharpnesses = jnp.asarray(annealing.sharpnesses)
     first = objective(start, measured, Hard())
-    (_, best, lowest), steps = jax.lax.scan(
-        improve, (start, start, first), jnp.asarray(annealing.sharpnesses)
-    )
+    (_, best, lowest), steps = jax.lax.scan(improve, (start, start, first), sharpnesses)
     return best, Progress(lowest, steps.sum())

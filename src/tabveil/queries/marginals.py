@@ -82,10 +82,9 @@ def marginals_with_targets(domain: Domain, most_cells: int) -> list[Marginals]:
     """
     features = [axis for axis in range(len(domain.axes)) if axis not in domain.targets]
     targets = domain.targets
+    wanted: list[tuple[int, ...]]
     if targets and len(features) >= 2:
-        wanted: list[tuple[int, ...]] = [
-            (*p, t) for p in itertools.combinations(features, 2) for t in targets
-        ]
+        wanted = [(*p, t) for p in itertools.combinations(features, 2) for t in targets]
     elif targets and features:
         wanted = [(features[0], t) for t in targets]
     else:

@@ -191,7 +191,7 @@ def _random_blocks(
 def _weighted_sum(directions: Array, values: jax.Array) -> jax.Array:
     """⟨θ, x⟩ for every query and row; 32-bit integers for real rows, floats for relaxed ones."""
     if jnp.issubdtype(values.dtype, jnp.floating):
-        return directions.astype(jnp.float32) @ values
+        return jnp.asarray(directions, jnp.float32) @ values
     # Column by column: the compiler fuses this with the comparison, at half the time of an integer dot.
     terms = [directions[:, j, None] * values[j] for j in range(len(values))]
-    return sum(terms, jnp.zeros((), jnp.int32))
+    return jnp.asarray(sum(terms, jnp.zeros((), jnp.int32)))
