@@ -1,17 +1,16 @@
 """The one door to the private rows: every look is charged before it is taken, every answer noised once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from tabveil.engines import Local
 from tabveil.privacy import Allowance, Noise, OpenDPNoise, Relation, gaussian_scale, selection_scale
 from tabveil.queries import QueryFamily, real_rows
-from tabveil.queries.chunks import answers_in_chunks
-from tabveil.scale import MinMax
+from tabveil.scale import Lattice, Scale
 from tabveil.table import Domain, Table
 
 
@@ -20,7 +19,7 @@ class Workload:
     """Everything that may be asked, and the scale that numbers are asked on. Public."""
 
     families: tuple[QueryFamily, ...]
-    scale: MinMax
+    scale: Scale
     domain: Domain
 
 
@@ -31,6 +30,13 @@ class Answer:
     family: int
     picks: np.ndarray  # [picks]
     counts: np.ndarray  # [picks, width], whole numbers
+    scale: float
+
+
+class Intervals(NamedTuple):
+    """Noisy counts of runs of points, per column, and the standard deviation of their noise."""
+
+    counts: list[np.ndarray]
     scale: float
 
 
@@ -59,6 +65,7 @@ class Curator:
         self._noise = noise or OpenDPNoise()
         self._engine = engine or Local()
         self._counted: tuple[Workload, list[np.ndarray]] | None = None
+        self._pointed: tuple[Lattice, list[np.ndarray]] | None = None
 
     def __repr__(self) -> str:
         return f"Curator(relation={self._relation.value})"  # and nothing of the rows
@@ -106,7 +113,7 @@ class Curator:
             f"selecting {picks} of {queries.name}", rho, "noisy top-K", scale=scale, candidates=len(queries)
         )
         counts = self._counts(workload)[family]
-        scores = np.abs(counts - expected).sum(axis=1) - bias
+        scores = queries.errors(counts, expected) - bias
         candidates = np.setdiff1d(np.arange(len(queries)), exclude)
         return candidates[self._noise.top(scores[candidates], picks, scale)]
 
@@ -118,10 +125,34 @@ class Curator:
         self._allowance.charge(
             f"measuring {len(picks)} {queries.name}", rho, "discrete Gaussian", scale=scale, cells=cells
         )
-        counts = self._counts(workload)[family][picks]
+        counts = workload.families[family].cells_in(self._counts(workload)[family], picks)
         noisy = np.zeros_like(counts)
         noisy[queries.filled] = self._noise.gaussian(counts[queries.filled], scale)
         return Answer(family, np.asarray(picks), noisy, scale)
+
+    def intervals(self, lattice: Lattice, asked: Sequence[np.ndarray], rho: Fraction) -> Intervals:
+        """Noisy counts of disjoint runs [start, stop) of points, for several numerical columns at once.
+
+        The runs of one column are part of a partition of the rows, so each column moves like one query.
+        """
+        columns = sum(len(runs) > 0 for runs in asked)
+        moved = 1 if self._relation is Relation.ADD_REMOVE else 2
+        scale = gaussian_scale(rho, columns * moved)
+        sizes = [len(runs) for runs in asked]
+        self._allowance.charge(
+            f"measuring {columns} distributions", rho, "discrete Gaussian", scale=scale, cells=sum(sizes)
+        )
+        below = [np.concatenate([[0], np.cumsum(points)]) for points in self._points(lattice)]
+        counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
+        noisy = self._noise.gaussian(np.concatenate(counts), scale)
+        return Intervals(np.split(noisy, np.cumsum(sizes)[:-1]), scale)
+
+    def _points(self, lattice: Lattice) -> list[np.ndarray]:
+        """Exact counts of every point of every numerical column, from one pass over the rows."""
+        if self._pointed is None or self._pointed[0] is not lattice:
+            counts = self._engine.total(self._rows.batches(), lambda batch: _count_points(lattice, batch))
+            self._pointed = lattice, counts or [np.zeros(size, np.int64) for size in lattice.sizes]
+        return self._pointed[1]
 
     def _moved(self, queries: QueryFamily) -> int:
         """How many cells of one query a neighbouring table can move by one."""
@@ -133,9 +164,14 @@ class Curator:
             counts = self._engine.total(self._rows.batches(), lambda batch: count(workload, batch))
             self._counted = (
                 workload,
-                counts or [np.zeros((len(f), f.width), np.int64) for f in workload.families],
+                counts or [f.nothing() for f in workload.families],
             )
         return self._counted[1]
+
+
+def _count_points(lattice: Lattice, table: Table) -> list[np.ndarray]:
+    points = lattice.points(table.numbers)
+    return [np.bincount(p, minlength=size) for p, size in zip(points.T, lattice.sizes, strict=True)]
 
 
 BATCH = 4096
@@ -144,11 +180,11 @@ BATCH = 4096
 
 def count(workload: Workload, table: Table) -> list[np.ndarray]:
     """Exact integer counts of every query of the workload on some real rows."""
-    totals = [np.zeros((len(f), f.width), np.int64) for f in workload.families]
-    positions = workload.scale.positions(table.numbers)
+    totals = [f.nothing() for f in workload.families]
+    positions = workload.scale.positions(table)
     for start in range(0, len(table.codes), BATCH):
         part = slice(start, start + BATCH)
         rows = real_rows(table.codes[part], positions[part], workload.domain, size=BATCH)
         for total, family in zip(totals, workload.families, strict=True):
-            total += np.rint(np.asarray(answers_in_chunks(family, rows))).astype(np.int64)
+            total += np.rint(np.asarray(family.tally(rows))).astype(np.int64)
     return totals

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 
 from tabveil.queries import GRID, Hard, QueryFamily, Rows, Soft, Step
-from tabveil.queries.rows import Array, with_constants
+from tabveil.queries.rows import with_constants
 from tabveil.table import Domain
 
 LOGIT_LIMIT = 20.0
@@ -82,40 +82,22 @@ class Relaxed:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Measured:
-    """Noisy answers, with room for the whole plan so that the projection is compiled once.
-
-    Each place holds which query of a family was asked, its noisy answer, and a weight that is zero while
-    the place is empty.
-    """
+    """Noisy answers, with room for the whole plan so that the projection is compiled once."""
 
     families: tuple[QueryFamily, ...]
-    picks: tuple[Array, ...]  # each [room]
-    shares: tuple[Array, ...]  # each [room, width]: noisy counts over the (noisy or public) total
-    weights: tuple[Array, ...]  # each [room, width]
+    known: tuple[Any, ...]  # what each family keeps as evidence
 
     @classmethod
     def reserve(cls, families: Sequence[QueryFamily], room: Sequence[int]) -> "Measured":
-        """Empty places for this many queries of each family."""
-        empty = tuple(np.zeros((r, f.width), np.float32) for f, r in zip(families, room, strict=True))
-        return cls(tuple(families), tuple(np.zeros(r, np.int32) for r in room), empty, empty)
+        """Room for this many queries of each family."""
+        return cls(tuple(families), tuple(f.reserve(r) for f, r in zip(families, room, strict=True)))
 
     def record(
         self, family: int, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
     ) -> "Measured":
-        """Fill the places from `at` on of one family."""
-
-        def put(arrays: tuple[Array, ...], new: np.ndarray) -> tuple[Array, ...]:
-            filled = np.array(arrays[family])
-            filled[at : at + len(picks)] = new
-            return (*arrays[:family], filled, *arrays[family + 1 :])
-
-        return Measured(
-            self.families, put(self.picks, picks), put(self.shares, shares), put(self.weights, weights)
-        )
-
-    def asked(self) -> tuple[QueryFamily, ...]:
-        """The measured queries of each family."""
-        return tuple(family.take(picks) for family, picks in zip(self.families, self.picks, strict=True))
+        """Add noisy shares [picks, width] of one family, from its place `at` on."""
+        learnt = self.families[family].learn(self.known[family], at, picks, shares, weights)
+        return replace(self, known=(*self.known[:family], learnt, *self.known[family + 1 :]))
 
 
 class Progress(NamedTuple):
@@ -128,11 +110,8 @@ class Progress(NamedTuple):
 def objective(table: Relaxed, measured: Measured, step: Step) -> jax.Array:
     """Σ w (q(table) − â)² over all noisy answers so far."""
     rows = table.rows()
-    total = jnp.zeros(())
-    for asked, shares, weights in zip(measured.asked(), measured.shares, measured.weights, strict=True):
-        gap = asked.answers(rows, step) / rows.cells.shape[1] - shares
-        total += jnp.sum(weights * gap**2)
-    return total
+    misfits = [f.misfit(rows, step, k) for f, k in zip(measured.families, measured.known, strict=True)]
+    return sum(misfits, jnp.zeros(()))
 
 
 @partial(jax.jit, static_argnames="annealing")

@@ -9,7 +9,6 @@ import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.projection import Annealing, Measured, Relaxed, project
-from tabveil.queries.chunks import answers_in_chunks
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class Result:
     table: Relaxed
     total: int
     answers: tuple[Answer, ...]
+    measured: Measured
 
 
 def rappp(
@@ -66,33 +66,48 @@ def rappp(
     start: Relaxed,
     annealing: Annealing,
     watch: Callable[[Status], None] = lambda status: None,
+    *,
+    total: int,
+    known: Sequence[Answer] = (),
+    weight: Callable[[Answer], float] = lambda answer: 1.0,
 ) -> Result:
-    """Improve `start` round by round; only `curator` sees private rows, at a price each time."""
-    total = curator.total(plan.total)
+    """Improve `start` round by round; only `curator` sees private rows, at a price each time.
+
+    `known` holds answers from before the first round. `weight` says how much an answer counts in the fit.
+    """
     table = start
     answers: list[Answer] = []
-    measured = Measured.reserve(workload.families, plan.room(len(workload.families)))
+    room = [
+        r + sum(len(a.picks) for a in known if a.family == f)
+        for f, r in enumerate(plan.room(len(workload.families)))
+    ]
+    measured = Measured.reserve(workload.families, room)
+
+    def learn(answer: Answer) -> Measured:
+        at = sum(len(a.picks) for a in answers if a.family == answer.family)
+        filled = workload.families[answer.family].take(answer.picks).filled
+        answers.append(answer)
+        shares = (answer.counts / total).astype(np.float32)
+        return measured.record(answer.family, at, answer.picks, shares, filled * np.float32(weight(answer)))
+
+    for answer in known:
+        measured = learn(answer)
     for number, asks in enumerate(plan.rounds):
         for ask in asks:
-            done = [a for a in answers if a.family == ask.family]
-            picks = _worst(curator, workload, ask, table, total, done)
-            answer = curator.measure(workload, ask.family, picks, ask.measure)
-            measured = measured.record(
-                ask.family, sum(len(a.picks) for a in done), *_evidence(answer, workload, total)
-            )
-            answers.append(answer)
+            picks = _worst(curator, workload, ask, table, total, answers)
+            measured = learn(curator.measure(workload, ask.family, picks, ask.measure))
         table, progress = project(table, measured, annealing)
         watch(Status(number + 1, len(plan.rounds), float(progress.objective), int(progress.steps)))
-    return Result(workload, table, total, tuple(answers))
+    return Result(workload, table, total, tuple(answers), measured)
 
 
 def _worst(
-    curator: Curator, workload: Workload, ask: Ask, table: Relaxed, total: int, done: Sequence[Answer]
+    curator: Curator, workload: Workload, ask: Ask, table: Relaxed, total: int, answers: Sequence[Answer]
 ) -> np.ndarray:
     """The queries that `table` answers worst, beyond the error that measuring them would leave anyway."""
     family = workload.families[ask.family]
-    shares = np.asarray(answers_in_chunks(family, _rows(table)), np.float64) / table.numbers.shape[1]
-    asked = np.concatenate([np.zeros(0, int), *(a.picks for a in done)])
+    shares = np.asarray(family.tally(_rows(table)), np.float64) / table.numbers.shape[1]
+    asked = np.concatenate([np.zeros(0, int), *(a.picks for a in answers if a.family == ask.family)])
     noise = curator.noise_of(family, ask.picks, ask.measure) * np.sqrt(2 / np.pi)
     return curator.select(
         workload,
@@ -103,12 +118,6 @@ def _worst(
         exclude=asked,
         bias=np.rint(family.cells * noise).astype(np.int64),
     )
-
-
-def _evidence(answer: Answer, workload: Workload, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which queries, their noisy shares, and a weight of one wherever a cell exists (as in the paper)."""
-    filled = workload.families[answer.family].take(answer.picks).filled
-    return answer.picks, (answer.counts / total).astype(np.float32), filled.astype(np.float32)
 
 
 _rows = jax.jit(lambda table: table.rows())

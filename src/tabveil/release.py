@@ -12,7 +12,7 @@ import pandas as pd
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_folder
 from tabveil.frames import as_kind
-from tabveil.scale import MinMax
+from tabveil.scale import Scale, scale_from_dict
 from tabveil.schema import Schema
 from tabveil.table import Codec, Table
 
@@ -38,6 +38,7 @@ class Release:
     schema: Schema
     probabilities: np.ndarray  # [cells, relaxed rows]
     numbers: np.ndarray  # [numerical, relaxed rows], between 0 and 1
+    scale: Scale  # what these numbers mean
     measurements: tuple[Measurement, ...]  # every noisy answer with its standard error
     privacy: Mapping[str, Any]  # the promise in words and numbers
     charges: list[dict[str, Any]]  # the ledger of this fit
@@ -53,7 +54,7 @@ class Release:
         random = np.random.default_rng(seed)
         drawn = _copies(rows, self.probabilities.shape[1], random)
         codes = self._draw_codes(codec.domain.offsets, codec.domain.sizes, drawn, random)
-        numbers = MinMax.of(self.schema).numbers(self.numbers[:, drawn].T)
+        numbers = self.scale.numbers(self.numbers[:, drawn].T)
         order = random.permutation(rows)
         table = codec.decode(Table(codes[order], numbers[order]))
         return as_kind(table, kind or self.kind, self.schema)
@@ -83,7 +84,9 @@ class Release:
             _write_json(folder / "schema.json", self.schema.to_dict())
             _write_json(folder / "privacy.json", dict(self.privacy))
             _write_json(folder / "ledger.json", self.charges)
-            _write_json(folder / "release.json", {"format": FORMAT, "kind": self.kind})
+            _write_json(
+                folder / "release.json", {"format": FORMAT, "kind": self.kind, "scale": self.scale.to_dict()}
+            )
             _write_json(folder / "measurements.json", [asdict(m) for m in self.measurements])
             with (folder / "table.npz").open("wb") as file:
                 np.savez_compressed(file, probabilities=self.probabilities, numbers=self.numbers)
@@ -102,6 +105,7 @@ class Release:
             release = cls(
                 schema,
                 **arrays,
+                scale=scale_from_dict(about["scale"], schema),
                 measurements=tuple(
                     Measurement(**{**m, "cells": tuple(m["cells"]), "counts": tuple(m["counts"])})
                     for m in _read_json(folder / "measurements.json")

@@ -1,11 +1,29 @@
 """From the numbers of a column to its place between 0 and 1, and back."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from tabveil.queries.rows import GRID
 from tabveil.schema import Numerical, Schema
+from tabveil.table import Table
+
+FINEST = 2**20
+"""The most points a column is told apart by before noise."""
+
+
+class Scale(Protocol):
+    """A monotone map between the numbers of each column and [0, 1]."""
+
+    def positions(self, table: Table) -> np.ndarray:
+        """Grid positions 0..GRID of every number, [rows, numerical]; each depends on its own row alone."""
+
+    def numbers(self, shares: np.ndarray) -> np.ndarray:
+        """The numbers at these places between 0 and 1, [rows, numerical]."""
+
+    def to_dict(self) -> dict:
+        """A form for JSON."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +36,145 @@ class MinMax:
     @classmethod
     def of(cls, schema: Schema) -> "MinMax":
         """The scale of the schema's numerical columns."""
-        columns = [c for c in schema.columns.values() if isinstance(c, Numerical)]
+        columns = _numerical(schema)
         return cls(np.array([c.min for c in columns], float), np.array([c.max for c in columns], float))
 
-    def positions(self, numbers: np.ndarray) -> np.ndarray:
-        """Grid positions 0..GRID; each depends on its own cell alone."""
-        share = (numbers - self.low) / (self.high - self.low)
+    def positions(self, table: Table) -> np.ndarray:
+        share = (table.numbers - self.low) / (self.high - self.low)
         return np.rint(np.clip(share, 0.0, 1.0) * GRID).astype(np.int32)
 
     def numbers(self, shares: np.ndarray) -> np.ndarray:
-        """The numbers at these places between 0 and 1."""
         return self.low + np.asarray(shares, float) * (self.high - self.low)
+
+    def to_dict(self) -> dict:
+        return {"kind": "min-max"}
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The points that numbers of each column may lie on: the declared decimals, or 2²⁰ steps if finer."""
+
+    low: np.ndarray
+    step: np.ndarray
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> "Lattice":
+        """The lattice of the schema's numerical columns; public."""
+        low, step, sizes = [], [], []
+        for column in _numerical(schema):
+            span = column.max - column.min
+            finest = span / FINEST
+            wanted = finest if column.decimals is None else max(10.0**-column.decimals, finest)
+            low.append(column.min)
+            step.append(wanted)
+            sizes.append(int(np.floor(span / wanted + 0.5)) + 1)
+        return cls(np.array(low, float), np.array(step, float), tuple(sizes))
+
+    def points(self, numbers: np.ndarray) -> np.ndarray:
+        """The nearest point of each number, [rows, numerical]; each from its own cell alone."""
+        nearest = np.rint((numbers - self.low) / self.step)
+        return np.clip(nearest, 0, np.array(self.sizes, float) - 1).astype(np.int64)
+
+    def numbers(self, points: np.ndarray) -> np.ndarray:
+        """The numbers at these points."""
+        return self.low + points * self.step
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Rank space: each column mapped by an estimate of its own distribution function.
+
+    The points of a column are cut into runs; a run owns as wide a piece of [0, 1] as it has mass. A single
+    point that many rows share is a run of its own, and everything inside its piece maps back to exactly it.
+    """
+
+    lattice: Lattice
+    starts: tuple[np.ndarray, ...]  # per column: the first point of each run
+    heights: tuple[np.ndarray, ...]  # per column: the share of rows below each run, and 1 at the end
+
+    def positions(self, table: Table) -> np.ndarray:
+        points = self.lattice.points(table.numbers)
+        spread = _own_fraction(points, table.codes)
+        found = np.empty(points.shape, np.int32)
+        for column, (starts, heights) in enumerate(zip(self.starts, self.heights, strict=True)):
+            run = np.searchsorted(starts, points[:, column], "right") - 1
+            widths = np.diff(np.append(starts, self.lattice.sizes[column]))
+            inside = (points[:, column] - starts[run] + spread[:, column]) / widths[run]
+            share = heights[run] + (heights[run + 1] - heights[run]) * inside
+            found[:, column] = np.clip(np.floor(share * GRID), 0, GRID - 1)
+        return found
+
+    def numbers(self, shares: np.ndarray) -> np.ndarray:
+        points = np.empty(shares.shape)
+        for column, (starts, heights) in enumerate(zip(self.starts, self.heights, strict=True)):
+            share = np.clip(np.asarray(shares[:, column], float), 0, 1 - 1e-9)
+            run = np.clip(np.searchsorted(heights, share, "right") - 1, 0, len(starts) - 1)
+            widths = np.diff(np.append(starts, self.lattice.sizes[column]))
+            height = np.maximum(heights[run + 1] - heights[run], 1e-12)
+            inside = np.clip((share - heights[run]) / height, 0, 1 - 1e-9)
+            points[:, column] = starts[run] + np.floor(inside * widths[run])
+        return self.lattice.numbers(points)
+
+    def bins(self, wanted: int) -> list[np.ndarray]:
+        """Grid positions that cut each column into about `wanted` equal bins, never inside a single point."""
+        return [self._bins(column, wanted) for column in range(len(self.starts))]
+
+    def _bins(self, column: int, wanted: int) -> np.ndarray:
+        starts, heights = self.starts[column], self.heights[column]
+        single = np.diff(np.append(starts, self.lattice.sizes[column])) == 1
+        equal = np.arange(1, wanted) / wanted
+        run = np.clip(np.searchsorted(heights, equal, "right") - 1, 0, len(starts) - 1)
+        low, high = heights[run], heights[run + 1]
+        snapped = np.where(single[run], np.where(equal - low < high - equal, low, high), equal)
+        large = single & (np.diff(heights) > 0.5 / wanted)
+        # Around points with much mass the edges must stand; others only where the bins keep some mass.
+        kept = _places(np.concatenate([heights[:-1][large], heights[1:][large]]))
+        for place in _places(snapped).tolist():
+            if np.abs(np.array([0, GRID, *kept]) - place).min() >= GRID / (4 * wanted):
+                kept = np.append(kept, place)
+        return np.sort(kept)
+
+    def to_dict(self) -> dict:
+        return {
+            "kind": "ranks",
+            "starts": [s.tolist() for s in self.starts],
+            "heights": [h.tolist() for h in self.heights],
+        }
+
+
+def scale_from_dict(content: dict, schema: Schema) -> Scale:
+    """The scale that `to_dict` wrote."""
+    if content["kind"] == "min-max":
+        return MinMax.of(schema)
+    starts = tuple(np.array(s, np.int64) for s in content["starts"])
+    heights = tuple(np.array(h, float) for h in content["heights"])
+    return Ranks(Lattice.of(schema), starts, heights)
+
+
+def _places(shares: np.ndarray) -> np.ndarray:
+    places = np.unique(np.rint(shares * GRID).astype(int))
+    return places[(places > 0) & (places < GRID)]
+
+
+def _numerical(schema: Schema) -> list[Numerical]:
+    return [c for c in schema.columns.values() if isinstance(c, Numerical)]
+
+
+def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """A number in [0, 1) per row and column, mixed from that row's own cells: spreads rows that share a value.
+
+    It is no randomness, only a public scattering, and no other row or position in the table enters it.
+    """
+    mixed = np.full(len(points), 0x9E3779B97F4A7C15, np.uint64)
+    for column in (*points.T, *codes.T):
+        mixed = _mix(mixed ^ column.astype(np.uint64))
+    columns = [_mix(mixed + np.uint64(number + 1)) for number in range(points.shape[1])]
+    return np.stack(columns or [np.zeros((0,))], axis=-1).reshape(points.shape).astype(float) / 2.0**64
+
+
+def _mix(bits: np.ndarray) -> np.ndarray:
+    """The finishing steps of the splitmix64 generator: every bit of the result depends on every bit given."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

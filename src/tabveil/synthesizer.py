@@ -175,6 +175,7 @@ def release_of(
         schema=schema,
         probabilities=np.asarray(result.table.probabilities, np.float32),
         numbers=np.asarray(result.table.numbers, np.float32),
+        scale=result.workload.scale,
         measurements=tuple(_measurements(result)),
         privacy=_statement(budget, relation, allowance, private, model),
         charges=charges,

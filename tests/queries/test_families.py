@@ -28,7 +28,6 @@ from tabveil.queries import (
     random_prefix_marginals,
     real_rows,
 )
-from tabveil.queries.chunks import answers_in_chunks
 from tabveil.scale import MinMax
 from tabveil.schema import Schema
 from tabveil.table import Codec, Domain, Table
@@ -145,7 +144,7 @@ def test_counts_are_the_sum_over_rows_in_any_batch_and_order(
 def test_a_predicate_gives_the_same_bit_in_any_batch(schema: Schema, domain: Domain) -> None:
     family = random_linear_thresholds(domain, 200, np.random.default_rng(4))
     table = random_table(domain, 2000, seed=5)
-    positions = MinMax.of(schema).positions(table.numbers)
+    positions = MinMax.of(schema).positions(table)
     together = np.asarray(family.below(real_rows(table.codes, positions, domain), Hard()))
     for part in (slice(0, 1), slice(17, 18), slice(100, 777)):
         rows = real_rows(table.codes[part], positions[part], domain)
@@ -179,7 +178,7 @@ def test_marginals_count_like_a_cross_table(schema: Schema, domain: Domain) -> N
 def test_mixed_marginals_count_rows_at_or_below_their_bounds(schema: Schema, domain: Domain) -> None:
     table = random_table(domain, 300, seed=7)
     family = random_mixed_marginals(domain, 20, np.random.default_rng(8))
-    positions = MinMax.of(schema).positions(table.numbers)
+    positions = MinMax.of(schema).positions(table)
     found = count(Workload((family,), MinMax.of(schema), domain), table)[0]
     for query in range(20):
         column, bound = np.asarray(family.columns)[query], np.asarray(family.bounds)[query]
@@ -201,8 +200,8 @@ def test_chunks_give_the_same_answers(
 ) -> None:
     rows = Relaxed.random(domain, 64, jax.random.key(1)).rows()
     whole = np.asarray(family.answers(rows, Hard()))
-    monkeypatch.setattr("tabveil.queries.chunks.ENTRIES", 64 * 40)
-    np.testing.assert_allclose(np.asarray(answers_in_chunks(family, rows)), whole, rtol=1e-5)
+    monkeypatch.setattr("tabveil.queries.family.ENTRIES", 64 * 40)
+    np.testing.assert_allclose(np.asarray(family.tally(rows)), whole, rtol=1e-5)
 
 
 def test_padding_is_never_counted(

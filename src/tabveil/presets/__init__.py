@@ -1,8 +1,9 @@
 """Ways to spend a budget: what to ask, in which order, and how to optimise."""
 
+from tabveil.presets.default import Default
 from tabveil.presets.paper import Paper
 from tabveil.presets.preset import Preset
 
-PRESETS: dict[str, Preset] = {"default": Paper(), "paper": Paper()}
+PRESETS: dict[str, Preset] = {"default": Default(), "paper": Paper()}
 
-__all__ = ["PRESETS", "Paper", "Preset"]
+__all__ = ["PRESETS", "Default", "Paper", "Preset"]

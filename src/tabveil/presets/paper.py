@@ -54,7 +54,8 @@ class Paper:
         workload = self.workload(schema, domain, random)
         plan = self.plan(workload, rho, relation, random)
         start = Relaxed.random(domain, self.rows, jax.random.key(seed))
-        return rappp(curator, workload, plan, start, self.annealing, watch)
+        total = curator.total(plan.total)
+        return rappp(curator, workload, plan, start, self.annealing, watch, total=total)
 
     def workload(self, schema: Schema, domain: Domain, random: np.random.Generator) -> Workload:
         """All (column, column, target) marginals, and random thresholds over the numbers."""

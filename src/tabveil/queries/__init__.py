@@ -2,6 +2,7 @@
 
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.marginals import Marginals, marginals_with_targets
+from tabveil.queries.pairs import Pairs
 from tabveil.queries.rows import GRID, Hard, Rows, Soft, Step, real_rows
 from tabveil.queries.thresholds import (
     LinearThresholds,
@@ -11,7 +12,7 @@ from tabveil.queries.thresholds import (
     random_prefix_marginals,
 )
 
-FAMILIES: tuple[type[QueryFamily], ...] = (Marginals, LinearThresholds, MixedMarginals)
+FAMILIES: tuple[type[QueryFamily], ...] = (Pairs, Marginals, LinearThresholds, MixedMarginals)
 
 __all__ = [
     "FAMILIES",
@@ -20,6 +21,7 @@ __all__ = [
     "LinearThresholds",
     "Marginals",
     "MixedMarginals",
+    "Pairs",
     "QueryFamily",
     "Rows",
     "Soft",

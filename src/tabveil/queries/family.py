@@ -2,13 +2,33 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from tabveil.queries.rows import Array, Rows, Step
+from tabveil.queries.rows import Array, Hard, Rows, Step
 from tabveil.table import Domain
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Evidence:
+    """Noisy shares, with weights that are zero where nothing has been measured yet."""
+
+    shares: Array
+    weights: Array
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Places:
+    """Which query of the family each line of the evidence is about."""
+
+    picks: Array
+    known: Evidence
 
 
 class QueryFamily:
@@ -24,6 +44,42 @@ class QueryFamily:
     @abstractmethod
     def answers(self, rows: Rows, step: Step) -> jax.Array:
         """Sum over the rows of what each row adds to each cell, [queries, width]."""
+
+    def tally(self, rows: Rows, step: Step | None = None) -> jax.Array:
+        """All answers in this family's own layout, in little memory; the hard step unless told otherwise."""
+        return answers_in_chunks(self, rows, step or Hard())
+
+    def nothing(self) -> np.ndarray:
+        """The tally of no rows."""
+        return np.zeros((len(self), self.width), np.int64)
+
+    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """The L1 error of each query between two tallies, [queries]."""
+        return np.asarray(np.abs(counts - expected).sum(axis=1))
+
+    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
+        """The cells of these queries in a tally, [picks, width]."""
+        return counts[picks]
+
+    def reserve(self, room: int) -> "Evidence | Places":
+        """Room for the noisy answers to this many queries."""
+        empty = np.zeros((room, self.width), np.float32)
+        return Places(np.zeros(room, np.int32), Evidence(empty, empty))
+
+    def learn(
+        self, known: Any, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
+    ) -> "Evidence | Places":
+        """Write down noisy shares [picks, width] and their weights, from place `at` on."""
+        there = slice(at, at + len(picks))
+        learnt = np.array(known.picks), np.array(known.known.shares), np.array(known.known.weights)
+        for array, new in zip(learnt, (picks, shares, weights), strict=True):
+            array[there] = new
+        return Places(learnt[0], Evidence(*learnt[1:]))
+
+    def misfit(self, rows: Rows, step: Step, known: Any) -> jax.Array:
+        """Σ w (q(rows) − â)² over what is known."""
+        gap = self.take(known.picks).answers(rows, step) / rows.cells.shape[1] - known.known.shares
+        return jnp.sum(known.known.weights * gap**2)
 
     @property
     @abstractmethod
@@ -72,3 +128,21 @@ def padded(lists: Sequence[Sequence[int]], padding: int, width: int = 0) -> np.n
     return np.array([[*line, *[padding] * (width - len(line))] for line in lists], np.int32).reshape(
         -1, width
     )
+
+
+ENTRIES = 2**21
+"""How many numbers one chunk of queries may hold; small enough to stay in a processor's cache."""
+
+
+def answers_in_chunks(family: QueryFamily, rows: Rows, step: Step) -> jax.Array:
+    """The same as `family.answers(rows, step)`, a chunk of queries at a time inside one compiled loop."""
+    size = int(np.clip(ENTRIES // (family.footprint * rows.cells.shape[1]), 1, len(family)))
+    chunks = -(-len(family) // size)
+    order = np.minimum(np.arange(chunks * size), len(family) - 1).reshape(chunks, size)
+    return _answers_in_chunks(family, rows, step, order)[: len(family)]
+
+
+@jax.jit
+def _answers_in_chunks(family: QueryFamily, rows: Rows, step: Step, order: jax.Array) -> jax.Array:
+    found = jax.lax.map(lambda picks: family.take(picks).answers(rows, step), order)
+    return found.reshape(-1, found.shape[-1])

@@ -1,0 +1,253 @@
+"""All pairs of columns, for all rows and within each class: every cross-table of a table as one product.
+
+Numbers take part as bins. With P the memberships of rows in cells and Y those in classes, the counts of all
+cells of all pairs are (P ∘ Y_c) Pᵀ, one matrix per class: the same product for real and for relaxed rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise, product
+from typing import ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tabveil.queries.family import Evidence, QueryFamily, padded
+from tabveil.queries.rows import GRID, Array, Hard, Rows, Step
+from tabveil.table import Domain
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as a run of cells: the categories of an axis, or the bins of a number."""
+
+    name: str
+    labels: tuple[str, ...]
+    start: int
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.labels)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns, groups of classes and queries there are; hashable, so programs are compiled once."""
+
+    columns: tuple[Column, ...]
+    groups: tuple[tuple[str, tuple[int, ...]], ...]  # name and cells of each group; () is all rows
+    queries: tuple[tuple[int, int, int], ...]  # column, column, group; the same column twice: its own counts
+    categories: int  # cells that come from categorical axes
+    width: int  # cells of the largest query
+
+    @property
+    def cells(self) -> int:
+        return self.columns[-1].stop
+
+    @property
+    def slices(self) -> list[tuple[int, ...]]:
+        """For each group, the layers of its classes."""
+        ends = np.cumsum([0, *(max(1, len(cells)) for _, cells in self.groups)])
+        return [tuple(range(a, b)) for a, b in pairwise(ends.tolist())]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Pairs(QueryFamily):
+    """Cross-tables of two columns within each class of a group, each whole: a partition of the rows."""
+
+    name: ClassVar[str] = "cross-tables"
+
+    highs: Array  # [bins of all numbers]: the grid position at which each bin ends; the last never ends
+    layout: Layout = field(metadata={"static": True})
+
+    @classmethod
+    def over(cls, domain: Domain, edges: Sequence[np.ndarray], most_cells: int) -> Self:
+        """Every column alone, every pair for all rows, and every pair of the other columns for each target.
+
+        `edges` are the grid positions between the bins of each number. Cross-tables of more than
+        `most_cells` cells are left out.
+        """
+        columns = [Column(a.name, a.labels, s) for a, s in zip(domain.axes, domain.offsets, strict=True)]
+        for name, between in zip(domain.numerical, edges, strict=True):
+            bins = tuple(f"bin {i + 1}" for i in range(len(between) + 1))
+            columns.append(Column(name, bins, columns[-1].stop if columns else 0))
+        highs = [h for between in edges for h in (*between, GRID + 1)]
+        groups: list[tuple[str, tuple[int, ...]]] = [("", ())]
+        groups += [(columns[t].name, tuple(range(columns[t].start, columns[t].stop))) for t in domain.targets]
+        owners = [None, *domain.targets]
+        queries = [(i, i, 0) for i in range(len(columns))]
+        for group, owner in enumerate(owners):
+            others = [i for i in range(len(columns)) if i != owner]
+            queries += [(i, j, group) for i, j in combinations(others, 2)]
+
+        def size(query: tuple[int, int, int]) -> int:
+            i, j, group = query
+            pair = 1 if i == j else len(columns[j].labels)
+            return len(columns[i].labels) * pair * max(1, len(groups[group][1]))
+
+        kept = tuple(q for q in queries if q[0] == q[1] or size(q) <= most_cells)
+        return cls(
+            np.array(highs, np.int32),
+            Layout(tuple(columns), tuple(groups), kept, domain.cells, max(map(size, kept))),
+        )
+
+    # -- answers --------------------------------------------------------------------------------------------
+
+    def cells_of(self, rows: Rows, step: Step) -> jax.Array:
+        """How much each row belongs to each cell of each column, [cells, rows].
+
+        A bin is what lies below its own end and not below the end of the bin before.
+        """
+        categories, everyone = rows.cells[: self.layout.categories], rows.cells[-2]
+        bins = [len(c.labels) for c in self.layout.columns if c.start >= self.layout.categories]
+        if not bins:
+            return categories
+        owner = np.repeat(np.arange(len(bins)), bins)
+        first, last = np.diff(owner, prepend=-1) != 0, np.diff(owner, append=-1) != 0
+        below = step(jnp.asarray(self.highs)[:, None] - 0.5 - rows.values[owner], GRID)
+        below = jnp.where(last[:, None], 1.0, below)
+        before = jnp.where(first[:, None], 0.0, jnp.roll(below, 1, axis=0))
+        return jnp.concatenate([categories, (below - before) * everyone])
+
+    def table_of(self, rows: Rows, step: Step) -> jax.Array:
+        """Counts of every cell of every pair in every class, [classes, cells, cells]."""
+        cells = self.cells_of(rows, step)
+        # The last class of a group is what the others leave of all rows, so it needs no product of its own.
+        wanted = [c for _, group in self.layout.groups for c in group[:-1]]
+        members = jnp.concatenate([rows.cells[-2][None], cells[jnp.array(wanted, int)]])
+        products = products_within(cells, members)
+        alone = jnp.diag(cells.sum(axis=1))
+        layers = [jnp.where(self._own_blocks(), alone, products[0])]
+        place = 1
+        for _, group in self.layout.groups[1:]:
+            shown = products[place : place + len(group) - 1]
+            layers += [*shown, products[0] - shown.sum(axis=0)]
+            place += len(group) - 1
+        return jnp.stack(layers)
+
+    def _own_blocks(self) -> np.ndarray:
+        owner = np.repeat(np.arange(len(self.layout.columns)), [len(c.labels) for c in self.layout.columns])
+        return owner[:, None] == owner[None, :]
+
+    # -- the layout of counts: [classes, cells, cells] ------------------------------------------------------
+
+    def tally(self, rows: Rows, step: Step | None = None) -> jax.Array:
+        return _table_of(self, rows, step or Hard())
+
+    def answers(self, rows: Rows, step: Step) -> jax.Array:
+        return jnp.asarray(self.cells_in(self.table_of(rows, step), np.arange(len(self))))
+
+    def nothing(self) -> np.ndarray:
+        classes, cells = self.layout.slices[-1][-1] + 1, self.layout.cells
+        return np.zeros((classes, cells, cells), np.int64)
+
+    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        starts = [column.start for column in self.layout.columns]
+        gaps = np.abs(counts - expected)
+        for axis in (1, 2):
+            gaps = np.add.reduceat(gaps, starts, axis=axis)
+        first = [layers[0] for layers in self.layout.slices]
+        by_group = np.add.reduceat(gaps, first, axis=0)
+        i, j, group = np.array(self.layout.queries).T
+        return by_group[group, i, j]
+
+    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
+        flat = counts.reshape(-1)
+        places = self._places(picks)
+        return flat[np.maximum(places, 0)] * (places >= 0)
+
+    def _places(self, picks: np.ndarray) -> np.ndarray:
+        """Where the cells of these queries stand in a flattened table of counts; -1 pads."""
+        found = [self._places_of(self.layout.queries[pick]) for pick in np.asarray(picks)]
+        return padded(found, -1, self.width).astype(np.int64)
+
+    def _places_of(self, query: tuple[int, int, int]) -> list[int]:
+        i, j, group = query
+        columns, cells = self.layout.columns, self.layout.cells
+        layers = np.array(self.layout.slices[group])[:, None, None]
+        rows = np.arange(columns[i].start, columns[i].stop)[:, None]
+        if i == j:
+            return ((layers * cells + rows) * cells + rows).ravel().tolist()
+        others = np.arange(columns[j].start, columns[j].stop)[None, :]
+        return ((layers * cells + rows) * cells + others).ravel().tolist()
+
+    @property
+    def cells(self) -> np.ndarray:
+        size = np.array([len(column.labels) for column in self.layout.columns])
+        classes = np.array([len(layers) for layers in self.layout.slices])
+        i, j, group = np.array(self.layout.queries).T
+        return size[i] * np.where(i == j, 1, size[j]) * classes[group]
+
+    @property
+    def width(self) -> int:
+        return self.layout.width
+
+    @property
+    def filled(self) -> np.ndarray:
+        return np.arange(self.width) < self.cells[:, None]
+
+    def take(self, picks: Array) -> Self:
+        chosen = tuple(self.layout.queries[pick] for pick in np.asarray(picks))
+        return replace(self, layout=replace(self.layout, queries=chosen))
+
+    # -- evidence: noisy shares in the same layout, and weights that are zero where nothing is known ---------
+
+    def reserve(self, room: int) -> Evidence:
+        empty = self.nothing().astype(np.float32)
+        return Evidence(empty, empty)
+
+    def learn(
+        self, known: Evidence, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
+    ) -> Evidence:
+        places = self._places(picks)
+        there = places >= 0
+        learnt = np.array(known.shares), np.array(known.weights)
+        for array, new in zip(learnt, (shares, weights), strict=True):
+            array.reshape(-1)[places[there]] = new[there]
+        return Evidence(*learnt)
+
+    def misfit(self, rows: Rows, step: Step, known: Evidence) -> jax.Array:
+        gap = self.table_of(rows, step) / rows.cells.shape[1] - known.shares
+        return jnp.sum(known.weights * gap**2)
+
+    # -- words ----------------------------------------------------------------------------------------------
+
+    def describe(self, query: int, domain: Domain) -> str:
+        i, j, group = self.layout.queries[query]
+        names = [self.layout.columns[i].name] + [self.layout.columns[j].name] * (i != j)
+        return " × ".join([*names, *[self.layout.groups[group][0]] * (group > 0)])
+
+    def cell_names(self, query: int, domain: Domain) -> list[str]:
+        i, j, group = self.layout.queries[query]
+        columns = self.layout.columns
+        classes = [c for c in columns if c.name == self.layout.groups[group][0]] if group else []
+        factors = [*classes, columns[i], *[columns[j]] * (i != j)]
+        return [" × ".join(labels) for labels in product(*(c.labels for c in factors))]
+
+
+@jax.jit
+def _table_of(family: Pairs, rows: Rows, step: Step) -> jax.Array:
+    return family.table_of(rows, step)
+
+
+@jax.custom_vjp
+def products_within(cells: jax.Array, members: jax.Array) -> jax.Array:
+    """(P ∘ Y_c) Pᵀ for every class c, [classes, cells, cells]."""
+    return jax.lax.map(lambda member: (cells * member) @ cells.T, members)
+
+
+def _backwards(kept: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # Both factors are the same P: with S = G + Gᵀ one product S P serves ∂P = Y ∘ S P and ∂Y = ½ Σ P ∘ S P.
+    cells, members = kept
+
+    def one(total: jax.Array, layer: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        both, member = layer
+        pulled = both @ cells
+        return total + member * pulled, 0.5 * (pulled * cells).sum(axis=0)
+
+    return jax.lax.scan(one, jnp.zeros_like(cells), (gradient + gradient.swapaxes(1, 2), members))
+
+
+products_within.defvjp(lambda cells, members: (products_within(cells, members), (cells, members)), _backwards)

@@ -1,0 +1,97 @@
+"""Learn rank space privately: noisy counts of runs of points, refined where rows are dense."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from tabveil.curator import Curator
+from tabveil.scale import Lattice, Ranks
+
+LEVELS = (Fraction(5, 10), Fraction(2, 10), Fraction(3, 20), Fraction(3, 20))
+"""How ρ is split over the levels of refinement; what the last ones leave unspent is given back."""
+FIRST_RUNS, BRANCHES = 128, 32
+
+
+def learn_ranks(
+    curator: Curator, lattice: Lattice, rho: Fraction, total: int
+) -> tuple[Ranks, float, Fraction]:
+    """An estimate of each column's distribution function, the noise of its first level, and ρ left over.
+
+    Level by level, runs of points are counted with noise, and those that hold clearly more rows than the
+    noise of the next level are cut into shorter runs, down to single points. Counts of the parts are made
+    to add up to the whole, which was measured better.
+    """
+    columns = len(lattice.sizes)
+    runs = [_cut(np.array([[0, size]]), _first_runs(size, rho, columns, total)) for size in lattice.sizes]
+    masses: list[np.ndarray] = [np.array([float(total)])] * columns
+    parents = [np.zeros(len(r), int) for r in runs]
+    done: list[list[tuple[int, int, float]]] = [[] for _ in range(columns)]
+    first_scale, left = 0.0, rho
+    for level, share in enumerate(LEVELS):
+        if not any(len(r) for r in runs):
+            break
+        counts, scale = curator.intervals(lattice, runs, rho * share)
+        left -= rho * share
+        first_scale = first_scale or scale
+        following = scale * float(share / LEVELS[min(level + 1, len(LEVELS) - 1)]) ** 0.5
+        for column in range(columns):
+            if not len(runs[column]):
+                continue
+            mass = _consistent(counts[column].astype(float), masses[column], parents[column])
+            wide = runs[column][:, 1] - runs[column][:, 0] > 1
+            dense = wide & (mass > 6 * following) & (level + 1 < len(LEVELS))
+            done[column] += [
+                (int(a), int(b), m) for (a, b), m in zip(runs[column][~dense], mass[~dense], strict=True)
+            ]
+            masses[column] = mass[dense]
+            pieces = [_cut(run[None], BRANCHES) for run in runs[column][dense]]
+            parents[column] = np.repeat(np.arange(len(pieces)), [len(p) for p in pieces])
+            runs[column] = np.concatenate([np.zeros((0, 2), int), *pieces])
+    return _ranks(lattice, done), first_scale, left
+
+
+def _first_runs(size: int, rho: Fraction, columns: int, total: int) -> int:
+    """Few runs where noise is large: an average run should hold several times its noise."""
+    scale = (columns / (2 * float(rho * LEVELS[0]))) ** 0.5
+    return int(np.clip(total / (8 * scale), 8, FIRST_RUNS))
+
+
+def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
+    """Each run cut into at most this many pieces of nearly equal length, at least one point each."""
+    cut = []
+    for start, stop in runs:
+        ends = np.unique(np.linspace(start, stop, min(pieces, stop - start) + 1).round().astype(int))
+        cut.append(np.stack([ends[:-1], ends[1:]], 1))
+    return np.concatenate([np.zeros((0, 2), int), *cut])
+
+
+def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    """Counts moved by equal amounts so that the parts add up to their whole, and none is negative."""
+    fitted = counts.copy()
+    for parent, mass in enumerate(masses):
+        part = parents == parent
+        fitted[part] = _onto_simplex(fitted[part], max(mass, 0.0))
+    return fitted
+
+
+def _onto_simplex(values: np.ndarray, total: float) -> np.ndarray:
+    """The nearest non-negative values that add up to `total`."""
+    ordered = np.sort(values)[::-1]
+    shift = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
+    last = np.nonzero(ordered - shift > 0)[0]
+    if not len(last) or total <= 0:
+        return np.full(len(values), max(total, 0.0) / len(values))
+    return np.maximum(values - shift[last[-1]], 0.0)
+
+
+def _ranks(lattice: Lattice, done: list[list[tuple[int, int, float]]]) -> Ranks:
+    starts, heights = [], []
+    for column in done:
+        ordered = sorted(column)
+        mass = np.array([m for _, _, m in ordered])
+        mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
+        starts.append(np.array([a for a, _, _ in ordered], np.int64))
+        height = np.concatenate([[0.0], np.cumsum(mass)])
+        heights.append(np.minimum(height, 1.0))
+        heights[-1][-1] = 1.0
+    return Ranks(lattice, tuple(starts), tuple(heights))
