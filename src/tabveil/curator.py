@@ -125,7 +125,7 @@ class Curator:
         self._allowance.charge(
             f"measuring {len(picks)} {queries.name}", rho, "discrete Gaussian", scale=scale, cells=cells
         )
-        counts = workload.families[family].cells_in(self._counts(workload)[family], picks)
+        counts = np.asarray(workload.families[family].cells_in(self._counts(workload)[family], picks))
         noisy = np.zeros_like(counts)
         noisy[queries.filled] = self._noise.gaussian(counts[queries.filled], scale)
         return Answer(family, np.asarray(picks), noisy, scale)

@@ -22,6 +22,8 @@ def learn_ranks(
     to add up to the whole, which was measured better.
     """
     columns = len(lattice.sizes)
+    if not columns:
+        return Ranks(lattice, (), ()), 0.0, rho
     runs = [_cut(np.array([[0, size]]), _first_runs(size, rho, columns, total)) for size in lattice.sizes]
     masses: list[np.ndarray] = [np.array([float(total)])] * columns
     parents = [np.zeros(len(r), int) for r in runs]

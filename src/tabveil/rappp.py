@@ -57,6 +57,7 @@ class Result:
     total: int
     answers: tuple[Answer, ...]
     measured: Measured
+    slack: np.ndarray | None = None  # room around each relaxed number, [numerical, rows]
 
 
 def rappp(

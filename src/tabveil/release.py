@@ -17,7 +17,7 @@ from tabveil.schema import Schema
 from tabveil.table import Codec, Table
 
 FORMAT = 1
-ARRAYS = {"probabilities": 2, "numbers": 2}
+ARRAYS = ("probabilities", "numbers", "slack")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Release:
     schema: Schema
     probabilities: np.ndarray  # [cells, relaxed rows]
     numbers: np.ndarray  # [numerical, relaxed rows], between 0 and 1
+    slack: np.ndarray  # the room around each of these numbers, to tell copies apart
     scale: Scale  # what these numbers mean
     measurements: tuple[Measurement, ...]  # every noisy answer with its standard error
     privacy: Mapping[str, Any]  # the promise in words and numbers
@@ -54,7 +55,8 @@ class Release:
         random = np.random.default_rng(seed)
         drawn = _copies(rows, self.probabilities.shape[1], random)
         codes = self._draw_codes(codec.domain.offsets, codec.domain.sizes, drawn, random)
-        numbers = self.scale.numbers(self.numbers[:, drawn].T)
+        moved = self.slack[:, drawn] * (_spread(drawn, random) - 0.5)
+        numbers = self.scale.numbers((self.numbers[:, drawn] + moved).T)
         order = random.permutation(rows)
         table = codec.decode(Table(codes[order], numbers[order]))
         return as_kind(table, kind or self.kind, self.schema)
@@ -89,7 +91,7 @@ class Release:
             )
             _write_json(folder / "measurements.json", [asdict(m) for m in self.measurements])
             with (folder / "table.npz").open("wb") as file:
-                np.savez_compressed(file, probabilities=self.probabilities, numbers=self.numbers)
+                np.savez_compressed(file, **{name: getattr(self, name) for name in ARRAYS})
 
     @classmethod
     def load(cls, path: str | Path) -> "Release":
@@ -126,16 +128,14 @@ class Release:
     def _check(self, version: int) -> None:
         domain = Codec(self.schema).domain
         rows = self.probabilities.shape[1]
-        shapes = (domain.cells, rows), (len(domain.numerical), rows)
+        shapes = (domain.cells, rows), (len(domain.numerical), rows), (len(domain.numerical), rows)
         if version != FORMAT:
             raise InvalidInput(
                 f"The release has format {version}, this version reads {FORMAT}.", "Update tabveil."
             )
-        right = (self.probabilities.shape, self.numbers.shape) == shapes and rows > 0
-        inside = all(
-            np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all()
-            for a in (self.probabilities, self.numbers)
-        )
+        arrays = self.probabilities, self.numbers, self.slack
+        right = tuple(a.shape for a in arrays) == shapes and rows > 0
+        inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
         if not (right and inside):
             raise InvalidInput(
                 "The release does not match its own schema.",

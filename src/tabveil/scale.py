@@ -162,7 +162,7 @@ def _numerical(schema: Schema) -> list[Numerical]:
 
 
 def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """A number in [0, 1) per row and column, mixed from that row's own cells: spreads rows that share a value.
+    """A number in [0, 1) per row and column, mixed from that row's own cells, to spread equal values.
 
     It is no randomness, only a public scattering, and no other row or position in the table enters it.
     """

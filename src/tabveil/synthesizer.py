@@ -175,6 +175,7 @@ def release_of(
         schema=schema,
         probabilities=np.asarray(result.table.probabilities, np.float32),
         numbers=np.asarray(result.table.numbers, np.float32),
+        slack=np.zeros(result.table.numbers.shape, np.float32) if result.slack is None else result.slack,
         scale=result.workload.scale,
         measurements=tuple(_measurements(result)),
         privacy=_statement(budget, relation, allowance, private, model),

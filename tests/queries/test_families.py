@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import random_table
+from conftest import SMALL, random_table
 from tabveil.curator import Workload, count
 from tabveil.privacy import Relation
 from tabveil.projection import Relaxed
@@ -17,9 +17,8 @@ from tabveil.queries import (
     FAMILIES,
     GRID,
     Hard,
-    LinearThresholds,
     Marginals,
-    MixedMarginals,
+    Pairs,
     QueryFamily,
     Soft,
     marginals_with_targets,
@@ -28,6 +27,7 @@ from tabveil.queries import (
     random_prefix_marginals,
     real_rows,
 )
+from tabveil.queries.pairs import products_within
 from tabveil.scale import MinMax
 from tabveil.schema import Schema
 from tabveil.table import Codec, Domain, Table
@@ -50,6 +50,7 @@ EXAMPLES: dict[str, Callable[[Domain], QueryFamily]] = {
     "two categories and a number": lambda d: random_mixed_marginals(
         d, 60, np.random.default_rng(0), labels=[(0, 1), (1, 3)], numbers=1
     ),
+    "cross-tables": lambda d: Pairs.over(d, [np.array([9000, 30000]), np.array([20000])], most_cells=30),
     "prefix marginals": lambda d: random_prefix_marginals(d, 60, np.random.default_rng(0)),
 }
 
@@ -62,7 +63,7 @@ def family(request: pytest.FixtureRequest, domain: Domain) -> QueryFamily:
 @pytest.fixture
 def counts(family: QueryFamily, schema: Schema, domain: Domain) -> Callable[[Table], np.ndarray]:
     workload = Workload((family,), MinMax.of(schema), domain)
-    return lambda table: count(workload, table)[0]
+    return lambda table: family.cells_in(count(workload, table)[0], np.arange(len(family)))
 
 
 def test_every_family_has_an_example(domain: Domain) -> None:
@@ -82,7 +83,7 @@ def test_a_row_is_counted_in_one_cell_of_a_query_at_most(
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
 def test_no_neighbour_moves_an_answer_past_its_sensitivity(relation: Relation, seed: int, size: int) -> None:
-    codec = Codec(Schema.from_dict(__import__("conftest").SMALL))
+    codec = Codec(Schema.from_dict(SMALL))
     domain, scale = codec.domain, MinMax.of(codec.schema)
     families = tuple(example(domain) for example in EXAMPLES.values())
     workload = Workload(families, scale, domain)
@@ -90,7 +91,9 @@ def test_no_neighbour_moves_an_answer_past_its_sensitivity(relation: Relation, s
     before = count(workload, _rows(table, range(size)))
     kept = range(1, size) if relation is Relation.ADD_REMOVE else [size, *range(1, size)]
     after = count(workload, _rows(table, kept))
-    for queries, a, b in zip(families, before, after, strict=True):
+    for queries, *tallies in zip(families, before, after, strict=True):
+        a, b = (queries.cells_in(tally, np.arange(len(queries))) for tally in tallies)
+        assert (np.abs(a - b).sum(axis=1) == queries.errors(*tallies)).all()
         moved = 1 if relation is Relation.ADD_REMOVE else queries.spread
         assert (np.abs(a - b).sum(axis=1) <= moved).all()  # L1, what selection is charged for
         assert ((a - b) ** 2).sum() <= len(queries) * moved  # L2 squared, what measuring all is charged for
@@ -116,6 +119,7 @@ def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(relat
         random_linear_thresholds(domain, 30, random),
         random_mixed_marginals(domain, 30, random),
         random_prefix_marginals(domain, 30, random),
+        Pairs.over(domain, [np.array([40000])], most_cells=100),
     )
     workload = Workload(families, MinMax.of(schema), domain)
     world = list(itertools.product([0, 1], [0, 1], [0, 1, 2]))
@@ -126,6 +130,7 @@ def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(relat
         pairs = alone if relation is Relation.ADD_REMOVE else itertools.product(alone, alone)
         for pair in pairs:
             change = pair[number] if relation is Relation.ADD_REMOVE else pair[0][number] - pair[1][number]
+            change = queries.cells_in(change, np.arange(len(queries)))
             assert (np.abs(change).sum(axis=1) <= moved).all()
             assert (change**2).sum() <= len(queries) * moved
 
@@ -201,7 +206,8 @@ def test_chunks_give_the_same_answers(
     rows = Relaxed.random(domain, 64, jax.random.key(1)).rows()
     whole = np.asarray(family.answers(rows, Hard()))
     monkeypatch.setattr("tabveil.queries.family.ENTRIES", 64 * 40)
-    np.testing.assert_allclose(np.asarray(family.tally(rows)), whole, rtol=1e-5)
+    found = family.cells_in(np.asarray(family.tally(rows)), np.arange(len(family)))
+    np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-5)
 
 
 def test_padding_is_never_counted(
@@ -239,4 +245,33 @@ def _rows(table: Table, rows: object) -> Table:
     return Table(table.codes[chosen], table.numbers[chosen])
 
 
-assert LinearThresholds in FAMILIES and MixedMarginals in FAMILIES
+def test_cross_tables_agree_with_marginals_and_bins(schema: Schema, domain: Domain) -> None:
+    table = random_table(domain, 500, seed=11)
+    family = Pairs.over(domain, [np.array([9000, 30000]), np.array([20000])], most_cells=1000)
+    tally = count(Workload((family,), MinMax.of(schema), domain), table)[0]
+    bins = [
+        np.searchsorted(e, p, "right")
+        for e, p in zip(([9000, 30000], [20000]), MinMax.of(schema).positions(table).T, strict=True)
+    ]
+    codes = np.column_stack([table.codes, *bins])
+    names = [column.name for column in family.layout.columns]
+    for query, (i, j, group) in enumerate(family.layout.queries):
+        picked = [names.index(family.layout.groups[group][0])] if group else []
+        picked += [i] if i == j else [i, j]
+        sizes = [len(family.layout.columns[p].labels) for p in picked]
+        wanted = [
+            (codes[:, picked] == cell).all(axis=1).sum() for cell in itertools.product(*map(range, sizes))
+        ]
+        found = family.cells_in(tally, np.array([query]))[0][family.filled[query]]
+        assert found.tolist() == wanted, family.describe(query, domain)
+
+
+def test_the_gradient_of_cross_tables_is_the_derivative(domain: Domain) -> None:
+    cells, members = (jax.random.uniform(jax.random.key(k), shape) for k, shape in ((0, (7, 9)), (1, (3, 9))))
+    pull = jax.random.normal(jax.random.key(2), (3, 7, 7))
+    plain = lambda c, m: (jax.numpy.einsum("dn,kn,en->kde", c, m, c) * pull).sum()  # noqa: E731
+    ours = lambda c, m: (products_within(c, m) * pull).sum()  # noqa: E731
+    for found, wanted in zip(
+        jax.grad(ours, (0, 1))(cells, members), jax.grad(plain, (0, 1))(cells, members), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)

@@ -1,4 +1,7 @@
-"""The default: rank space, whole cross-tables chosen where the table is most wrong, few and cheap steps."""
+"""The default: rank space, whole cross-tables chosen where the table is most wrong, few and cheap steps.
+
+All rules below come from public things: the schema, ε and δ, and the (noisy or public) number of rows.
+"""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,12 +14,16 @@ from tabveil.curator import Answer, Curator, Workload
 from tabveil.presets.preset import Watch
 from tabveil.privacy import Relation
 from tabveil.projection import Annealing, Relaxed, project
-from tabveil.queries import Pairs
+from tabveil.queries import GRID, Pairs
 from tabveil.ranks import learn_ranks
 from tabveil.rappp import Ask, Plan, Result, Status, rappp
-from tabveil.scale import Lattice, MinMax, Ranks, Scale
+from tabveil.scale import Lattice
 from tabveil.schema import Schema
 from tabveil.table import Domain
+
+# Sharpness starts where a bin is about as wide as the step is soft, and ends where hardly a row is undecided.
+BETWEEN_ROUNDS = Annealing(8.0, stages=4, steps=20, tolerance=0.0, learning_rate=0.04)
+AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.01)
 
 
 @dataclass(frozen=True)
@@ -24,18 +31,15 @@ class Default:
     """Shares of the budget, and how hard the optimiser works."""
 
     count_share: Fraction = Fraction(1, 100)
-    ranks_share: Fraction = Fraction(6, 100)
+    ranks_share: Fraction = Fraction(8, 100)
     alone_share: Fraction = Fraction(4, 100)
+    targets_share: Fraction = Fraction(12, 100)
     select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
     rounds: int = 10
-    most_tables: int = 400
     most_cells: int = 2**14
-    rows: int = 500
-    copies: int = 4
-    annealing: Annealing = Annealing(8.0, stages=4, steps=40, tolerance=0.0, learning_rate=0.02)  # noqa: RUF009
-    last: Annealing = Annealing(8.0, stages=4, steps=120, tolerance=0.0, learning_rate=0.02)  # noqa: RUF009
-    tables: int | None = None
-    bins: int | None = None
+    rows: int = 2000
+    between_rounds: Annealing = BETWEEN_ROUNDS
+    at_the_end: Annealing = AT_THE_END
 
     def __call__(
         self,
@@ -47,92 +51,107 @@ class Default:
         seed: int,
         watch: Watch,
     ) -> Result:
-        """Fit with cross-tables in rank space."""
+        """Count the rows, learn rank space and single columns, then cross-tables round by round."""
         count = rho * self.count_share if relation is Relation.ADD_REMOVE else Fraction(0)
         total = curator.total(count)
-        left = rho - count
-        strength = total * float(rho) ** 0.5  # how far signal stands above noise
-        scale, ranks_noise = MinMax.of(schema), 0.0
-        edges: list[np.ndarray] = []
-        if domain.numerical:
-            share = rho * self.ranks_share
-            scale, ranks_noise, spare = learn_ranks(curator, Lattice.of(schema), share, total)
-            left -= share - spare
-            edges = scale.bins(self.bins or int(np.clip(0.62 * strength ** (1 / 3), 4, 32)))
+        strength = total * float(rho) ** 0.5  # how far a count of all rows stands above noise
+
+        ranks, noise, unspent = learn_ranks(curator, Lattice.of(schema), rho * self.ranks_share, total)
+        edges = ranks.bins(_bins(strength))
         pairs = Pairs.over(domain, edges, self.most_cells)
-        workload = Workload((pairs,), scale, domain)
-        known: list[Answer] = []
-        axes = np.arange(len(domain.axes))
-        if len(axes):
-            known.append(curator.measure(workload, 0, axes, rho * self.alone_share))
-            left -= rho * self.alone_share
-        known += self._bins_alone(pairs, edges, domain, total, ranks_noise)
-        plan = self._plan(pairs, left, strength)
-        reference = (
-            curator.noise_of(pairs, plan.rounds[0][0].picks, plan.rounds[0][0].measure)
-            if plan.rounds
-            else 1.0
+        workload = Workload((pairs,), ranks, domain)
+
+        alone = rho * self.alone_share if domain.axes else Fraction(0)
+        known = _bins_alone(pairs, edges, total, noise)
+        if domain.axes:
+            known.insert(0, curator.measure(workload, 0, np.arange(len(domain.axes)), alone))
+        with_targets = pairs.with_targets(domain.targets)
+        first = rho * self.targets_share if len(with_targets) else Fraction(0)
+        if first:
+            known.append(curator.measure(workload, 0, with_targets, first))
+        spent = count + rho * self.ranks_share - unspent + alone + first
+        candidates = len(pairs) - sum(len(answer.picks) for answer in known)
+        plan = self._plan(candidates, rho - spent, strength)
+
+        start = independent_columns(domain, known, self.rows, seed)
+        reference = max(
+            [curator.noise_of(pairs, a.picks, a.measure) for r in plan.rounds for a in r], default=1
         )
-        start = self._start(domain, known, pairs, seed)
-        shown = len(plan.rounds) + 1
-
-        def seen(status: Status) -> None:
-            watch(replace(status, rounds=shown))
-
+        rounds = len(plan.rounds) + 1  # and the last projection
         result = rappp(
-            curator, workload, plan, start, self.annealing, seen,
-            total=total, known=known, weight=lambda a: min(4.0, (reference / a.scale) ** 2),
-        )  # fmt: skip
-        grown = self._grown(result.table, seed)
-        table, progress = project(grown, result.measured, self.last)
-        watch(Status(shown, shown, float(progress.objective), int(progress.steps)))
-        return replace(result, table=table)
+            curator,
+            workload,
+            plan,
+            start,
+            self.between_rounds,
+            lambda status: watch(replace(status, rounds=rounds)),
+            total=total,
+            known=known,
+            weight=lambda answer: min(
+                4.0, (reference / answer.scale) ** 2
+            ),  # inverse variance, within reason
+        )
+        table, progress = project(result.table, result.measured, self.at_the_end)
+        watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
+        even, slack = evenly_within_bins(np.asarray(table.numbers), edges)
+        return replace(result, table=replace(table, numbers=jnp.asarray(even)), slack=slack)
 
-    def _bins_alone(
-        self, pairs: Pairs, edges: list[np.ndarray], domain: Domain, total: int, noise: float
-    ) -> list[Answer]:
-        """What rank space already says: how many rows each bin of a number holds."""
-        from tabveil.queries import GRID
-
-        found = []
-        for number, between in enumerate(edges):
-            widths = np.diff(np.concatenate([[0], between, [GRID]])) / GRID
-            counts = np.zeros((1, pairs.width), np.int64)
-            counts[0, : len(widths)] = np.rint(widths * total)
-            found.append(Answer(0, np.array([len(domain.axes) + number]), counts, noise * 3))
-        return found
-
-    def _plan(self, pairs: Pairs, rho: Fraction, strength: float) -> Plan:
-        candidates = len(pairs) - len(pairs.layout.columns)
-        tables = self.tables or int(np.clip(0.15 * strength**0.7, 5, self.most_tables))
-        tables = min(tables, candidates)
-        if not tables:
+    def _plan(self, candidates: int, rho: Fraction, strength: float) -> Plan:
+        """Few cross-tables where noise is strong, many where it is weak, in rounds of equal size."""
+        tables = min(candidates, max(4, int(strength ** (2 / 3) / 2)))
+        if tables == 0:
             return Plan(Fraction(0), ())
-        rounds = min(self.rounds, tables)
-        sizes = np.diff(np.linspace(0, tables, rounds + 1).round().astype(int)).tolist()
-        per = rho / tables
-        ask = [Ask(0, k, per * k * self.select_share, per * k * (1 - self.select_share)) for k in sizes]
-        return Plan(Fraction(0), tuple((a,) for a in ask))
-
-    def _start(self, domain: Domain, known: list[Answer], pairs: Pairs, seed: int) -> Relaxed:
-        """Independent columns: categories as measured, numbers spread evenly over rank space."""
-        random = Relaxed.random(domain, self.rows, jax.random.key(seed))
-        logits = np.zeros(domain.cells)
-        if len(domain.axes):
-            for axis, offset in enumerate(domain.offsets):
-                counts = known[0].counts[axis][: domain.sizes[axis]].astype(float)
-                share = np.maximum(counts, known[0].scale / 2)
-                logits[offset : offset + domain.sizes[axis]] = np.log(share / share.sum())
-        even = (jnp.argsort(jnp.argsort(random.numbers, axis=1), axis=1) + 0.5) / self.rows
-        return replace(random, logits=random.logits + logits[:, None], numbers=even).clipped()
-
-    def _grown(self, table: Relaxed, seed: int) -> Relaxed:
-        """Several copies of each relaxed row, moved apart a little."""
-        keys = jax.random.split(jax.random.key(seed + 1))
-        logits, numbers = (jnp.tile(a, (1, self.copies)) for a in (table.logits, table.numbers))
-        logits += 0.3 * jax.random.normal(keys[0], logits.shape)
-        numbers += 0.02 * jax.random.normal(keys[1], numbers.shape)
-        return replace(table, logits=logits, numbers=numbers).clipped()
+        sizes = np.diff(np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)).tolist()
+        each = rho / tables
+        select = self.select_share
+        return Plan(
+            Fraction(0), tuple((Ask(0, k, each * k * select, each * k * (1 - select)),) for k in sizes)
+        )
 
 
-assert Scale and Ranks
+def independent_columns(domain: Domain, known: list[Answer], rows: int, seed: int) -> Relaxed:
+    """A first table: categories as often as measured, numbers spread evenly over rank space."""
+    random = Relaxed.random(domain, rows, jax.random.key(seed))
+    logits = np.zeros(domain.cells, np.float32)
+    for axis, (offset, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
+        counts = np.maximum(known[0].counts[axis, :size], known[0].scale / 2)
+        logits[offset : offset + size] = np.log(counts / counts.sum())
+    even = (jnp.argsort(jnp.argsort(random.numbers, axis=1), axis=1) + 0.5) / rows
+    return replace(random, logits=random.logits + logits[:, None], numbers=even).clipped()
+
+
+def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers spread evenly inside their bin, in the order they had, and the room around each.
+
+    No bin gains or loses a row, so every cross-table stays as it was fitted; inside a bin the estimated
+    distribution of the column says more than where the optimiser happened to leave the rows.
+    """
+    even, slack = np.array(numbers), np.zeros_like(numbers)
+    for column, between in enumerate(edges):
+        ends = np.concatenate([[0.0], between / GRID, [1.0]])
+        bins = np.searchsorted(ends[1:-1], numbers[column], "right")
+        for number in np.unique(bins):
+            inside = np.nonzero(bins == number)[0]
+            rank = np.argsort(np.argsort(numbers[column, inside], kind="stable"))
+            room = (ends[number + 1] - ends[number]) / len(inside)
+            even[column, inside] = ends[number] + (rank + 0.5) * room
+            slack[column, inside] = room
+    return even, slack
+
+
+def _bins(strength: float) -> int:
+    """Coarse bins where noise is strong: every cell of a cross-table costs the same noise."""
+    return int(np.clip(6 + 0.4 * strength ** (1 / 3), 6, 20))
+
+
+def _bins_alone(pairs: Pairs, edges: list[np.ndarray], total: int, noise: float) -> list[Answer]:
+    """What rank space already says about each number alone: how many rows its bins hold."""
+    axes = len(pairs.layout.columns) - len(edges)
+    found = []
+    for number, between in enumerate(edges):
+        widths = np.diff(np.concatenate([[0], between, [GRID]])) / GRID
+        counts = np.zeros((1, pairs.width), np.int64)
+        counts[0, : len(widths)] = np.rint(widths * total)
+        # A bin is a sum of about ten runs, so its noise is about three times that of one.
+        found.append(Answer(0, np.array([axes + number]), counts, 3 * noise))
+    return found

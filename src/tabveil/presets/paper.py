@@ -24,7 +24,7 @@ from tabveil.scale import MinMax
 from tabveil.schema import Schema
 from tabveil.table import Domain
 
-ANNEALING = Annealing(2.0, stages=6, steps=200, tolerance=1e-5, learning_rate=0.05)
+ANNEALING = Annealing(2.0, stages=6, steps=100, tolerance=1e-5, learning_rate=0.05)
 ROW_COUNT_SHARE = Fraction(1, 100)
 
 

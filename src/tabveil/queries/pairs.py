@@ -93,6 +93,17 @@ class Pairs(QueryFamily):
             Layout(tuple(columns), tuple(groups), kept, domain.cells, max(map(size, kept))),
         )
 
+    def with_targets(self, targets: Sequence[int]) -> np.ndarray:
+        """The queries that cross one target with one other column, for all rows."""
+        return np.array(
+            [
+                q
+                for q, (i, j, g) in enumerate(self.layout.queries)
+                if g == 0 and i != j and {i, j} & set(targets)
+            ],
+            int,
+        )
+
     # -- answers --------------------------------------------------------------------------------------------
 
     def cells_of(self, rows: Rows, step: Step) -> jax.Array:
