@@ -16,12 +16,15 @@ MAY_IMPORT = {
     "table": {"schema"},
     "frames": {"errors", "files", "schema", "table"},
     "queries": {"table"},
-    "scale": {"queries", "schema"},
+    "scale": {"queries", "schema", "table"},
     "engines": set(),
     "curator": {"engines", "privacy", "queries", "scale", "table"},
     "projection": {"queries", "table"},
+    "ranks": {"curator", "scale"},
     "rappp": {"curator", "projection", "queries"},
-    "presets": {"curator", "errors", "privacy", "projection", "queries", "rappp", "scale", "schema", "table"},
+    "presets": {
+        "curator", "errors", "privacy", "projection", "queries", "ranks", "rappp", "scale", "schema", "table",
+    },
     "release": {"errors", "files", "frames", "scale", "schema", "table"},
     "synthesizer": {
         "curator", "errors", "frames", "presets", "privacy", "rappp", "release", "schema", "table",
@@ -37,7 +40,7 @@ def modules() -> list[Path]:
     return sorted(
         path
         for path in SOURCE.rglob("*.py")
-        if path.name not in ("__init__.py", "cli.py") or path.parent != SOURCE
+        if path.name not in ("__init__.py", "__main__.py", "cli.py") or path.parent != SOURCE
     )
 
 

@@ -10,11 +10,12 @@ from tabveil.metrics import evaluate
 from tabveil.privacy import Budget, Ledger, Relation
 from tabveil.release import Release
 from tabveil.schema import Categorical, Numerical, Schema
-from tabveil.synthesizer import RAPpp
+from tabveil.synthesizer import RAP, RAPpp
 
 load = Release.load
 
 __all__ = [
+    "RAP",
     "Budget",
     "BudgetExceeded",
     "Categorical",

@@ -8,18 +8,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import jax
 import typer
-import yaml
 from rich.console import Console
 from rich.table import Table as Grid
 
 import tabveil as tv
 from tabveil.errors import TabveilError
-from tabveil.files import atomic_write, require_new
+from tabveil.files import require_new
 from tabveil.frames import check, draft_schema, write
 from tabveil.presets import PRESETS
 from tabveil.privacy import Budget, Ledger, Relation, epsilon_of
 from tabveil.progress import progress_bar
+from tabveil.schema import save_document
+from tabveil.synthesizer import DELTA as DEFAULT_DELTA
 
 app = typer.Typer(
     name="tabveil",
@@ -42,11 +44,11 @@ PresetName = StrEnum("PresetName", {name: name for name in PRESETS})  # type: ig
 DEFAULT = PresetName("default")
 Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz or .parquet file, or a folder of Parquet files.")]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema file, YAML or JSON.")]
-Targets = Annotated[list[str] | None, typer.Option("--target", help="A column to predict; repeat for more.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Seed = Annotated[
-    int | None, typer.Option("--seed", help="Repeat the same public choices; never affects noise.")
+Targets = Annotated[
+    list[str] | None,
+    typer.Option("--target", help="A column to predict, instead of the schema's targets; repeat for more."),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 @app.command()
@@ -89,8 +91,7 @@ def schema_init(
     """
     require_new(schema)
     draft = draft_schema(data, public=public)
-    text = json.dumps(draft, indent=2) if schema.suffix == ".json" else yaml.safe_dump(draft, sort_keys=False)
-    atomic_write(schema, text.encode())
+    save_document(draft, schema)
     todo = "" if public else " Replace each TODO by what is publicly known; do not read it off the data."
     out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}")
 
@@ -126,9 +127,11 @@ def fit(
     targets: Targets = None,
     preset: Annotated[PresetName, typer.Option(help="How to spend the budget.")] = DEFAULT,
     neighbours: Annotated[
-        Relation, typer.Option(help="What one person is: a row added or removed, or a row replaced.")
+        Relation, typer.Option(help="What is protected: one row added or removed, or one row replaced.")
     ] = Relation.ADD_REMOVE,
-    seed: Seed = None,
+    seed: Annotated[
+        int, typer.Option(help="Drives public choices such as the start of the optimiser; never the noise.")
+    ] = 0,
     ledger: Annotated[
         Path | None, typer.Option(help="A ledger shared by all fits on this data. [default: RELEASE.ledger]")
     ] = None,
@@ -146,7 +149,7 @@ def fit(
         targets=targets or None,
         preset=preset.value,
         neighbours=neighbours.value,
-        seed=seed or 0,
+        seed=seed,
         ledger=ledger,
     )
     with progress_bar(err) as watch:
@@ -165,7 +168,9 @@ def sample(
     file: Annotated[Path, typer.Option("-o", "--out", help="A .csv or .parquet file.")] = Path(
         "synthetic.csv"
     ),
-    seed: Seed = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Draw the same rows again. [default: other rows each time]")
+    ] = None,
 ) -> None:
     """Draw synthetic rows from a release; costs no budget, as often as you like.
 
@@ -181,7 +186,12 @@ def evaluate(
     real: Annotated[Path, typer.Option(help="The real training rows.")],
     synthetic: Annotated[Path, typer.Option(help="Synthetic rows.")],
     schema: SchemaFile,
-    test: Annotated[Path | None, typer.Option(help="Real rows kept aside; needed for model scores.")] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(
+            help="Real rows kept aside; without them there are no model scores and no reference values."
+        ),
+    ] = None,
     targets: Targets = None,
     as_json: AsJson = False,
 ) -> None:
@@ -233,7 +243,7 @@ def ledger_show(
     Example: `tabveil ledger show people.ledger`
     """
     ledger = Ledger.read(file)
-    at = delta or (ledger.limit.delta if ledger.limit else 1e-9)
+    at = delta if delta is not None else ledger.limit.delta if ledger.limit else DEFAULT_DELTA
     spent = epsilon_of(ledger.spent, at)
     if as_json:
         charges = [
@@ -247,7 +257,7 @@ def ledger_show(
                     "relation": ledger.relation.value,
                     "limit": limit,
                     "rho_spent": str(ledger.spent),
-                    "rho_left": ledger.left and str(ledger.left),
+                    "rho_left": None if ledger.left is None else str(ledger.left),
                     "epsilon_spent": spent,
                     "delta": at,
                     "charges": charges,
@@ -276,6 +286,7 @@ def ledger_show(
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and an exit code, never a traceback."""
+    _keep_compiled_programs()
     try:
         app()
     except TabveilError as problem:
@@ -294,8 +305,16 @@ def main() -> None:
             raise
         # The text of an unforeseen error may quote a cell, so only its type is shown.
         err.print(
-            f"Unexpected {type(problem).__name__}; nothing was written.\n"
+            f"Unexpected {type(problem).__name__}; no release was written, what is spent stays spent.\n"
             "Hint: TABVEIL_DEBUG=1 shows the traceback (it may quote data: for the owner's eyes).",
             markup=False,
         )
         sys.exit(1)
+
+
+def _keep_compiled_programs() -> None:
+    """Let the next run start warm: JAX keeps compiled programs (public shapes and code, no data) on disk."""
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tabveil" / "programs"
+        jax.config.update("jax_compilation_cache_dir", str(cache))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

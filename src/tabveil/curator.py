@@ -31,6 +31,18 @@ class Answer:
     picks: np.ndarray  # [picks]
     counts: np.ndarray  # [picks, width], whole numbers
     scale: float
+    derived: bool = False  # follows from other noisy counts; nothing was measured for it
+
+
+@dataclass(frozen=True)
+class NoisyCounts:
+    """What a look besides the workload brought to light, in words and numbers; may be published."""
+
+    family: str
+    query: str
+    standard_error: float
+    cells: tuple[str, ...]
+    counts: tuple[int, ...]
 
 
 class Intervals(NamedTuple):
@@ -64,6 +76,7 @@ class Curator:
         self._relation = relation
         self._noise = noise or OpenDPNoise()
         self._engine = engine or Local()
+        self.counts: list[NoisyCounts] = []
         self._counted: tuple[Workload, list[np.ndarray]] | None = None
         self._pointed: tuple[Lattice, list[np.ndarray]] | None = None
 
@@ -85,6 +98,7 @@ class Curator:
             self._rows.batches(), lambda batch: [np.array([len(batch.codes)], np.int64)]
         )
         noisy = self._noise.gaussian(rows[0] if rows else np.zeros(1, np.int64), scale)
+        self.counts.append(NoisyCounts("row count", "all rows", scale, ("all",), (int(noisy[0]),)))
         return max(1, int(noisy[0]))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
@@ -145,7 +159,12 @@ class Curator:
         below = [np.concatenate([[0], np.cumsum(points)]) for points in self._points(lattice)]
         counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
         noisy = self._noise.gaussian(np.concatenate(counts), scale)
-        return Intervals(np.split(noisy, np.cumsum(sizes)[:-1]), scale)
+        found = np.split(noisy, np.cumsum(sizes)[:-1])
+        for column, (runs, noisy_counts) in enumerate(zip(asked, found, strict=True)):
+            if len(runs):
+                cells, shown = tuple(lattice.words(column, runs)), tuple(noisy_counts.tolist())
+                self.counts.append(NoisyCounts("distributions", lattice.names[column], scale, cells, shown))
+        return Intervals(found, scale)
 
     def _points(self, lattice: Lattice) -> list[np.ndarray]:
         """Exact counts of every point of every numerical column, from one pass over the rows."""

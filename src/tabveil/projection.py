@@ -20,13 +20,17 @@ LOGIT_LIMIT = 20.0
 
 @dataclass(frozen=True)
 class Annealing:
-    """How the projection is run: sharpness σ doubles from stage to stage (one stage keeps it fixed)."""
+    """How the projection is run: sharpness σ doubles from stage to stage (one stage keeps it fixed).
+
+    `cooling` multiplies the learning rate from stage to stage: sharp steps are decided by small moves.
+    """
 
     first_sharpness: float = 2.0
     stages: int = 6
     steps: int = 200
     tolerance: float = 1e-5
     learning_rate: float = 0.05
+    cooling: float = 1.0
 
     @classmethod
     def fixed(cls, sharpness: float, steps: int, **settings: float) -> "Annealing":
@@ -37,6 +41,11 @@ class Annealing:
     def sharpnesses(self) -> np.ndarray:
         """σ of every stage."""
         return (self.first_sharpness * 2.0 ** np.arange(self.stages)).astype(np.float32)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """The learning rate of every stage."""
+        return (self.learning_rate * self.cooling ** np.arange(self.stages)).astype(np.float32)
 
 
 @jax.tree_util.register_dataclass
@@ -121,10 +130,11 @@ def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[R
     Of the tables at the start and at the end of every stage, the best on the noisy objective itself (hard
     thresholds) is returned. The paper returns the last.
     """
-    optimiser = optax.adam(annealing.learning_rate)
+    optimiser = optax.scale_by_adam()
 
-    def improve(carry: tuple, sharpness: jax.Array) -> tuple[tuple, Any]:
+    def improve(carry: tuple, stage: tuple[jax.Array, jax.Array]) -> tuple[tuple, Any]:
         table, best, lowest = carry
+        sharpness, rate = stage
         gradient_of = jax.grad(lambda t: objective(t, measured, Soft(sharpness)))
 
         def going(state: tuple) -> jax.Array:
@@ -134,8 +144,9 @@ def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[R
         def descend(state: tuple) -> tuple:
             table, memory, steps, _ = state
             gradient = gradient_of(table)
-            change, memory = optimiser.update(gradient, memory)
-            return optax.apply_updates(table, change).clipped(), memory, steps + 1, optax.tree.norm(gradient)
+            direction, memory = optimiser.update(gradient, memory)
+            moved = jax.tree.map(lambda old, along: old - rate * along, table, direction)
+            return moved.clipped(), memory, steps + 1, optax.tree.norm(gradient)
 
         table, _, steps, _ = jax.lax.while_loop(going, descend, (table, optimiser.init(table), 0, jnp.inf))
         reached = objective(table, measured, Hard())
@@ -143,7 +154,7 @@ def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[R
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), table, best)
         return (table, best, jnp.minimum(reached, lowest)), steps
 
-    sharpnesses = jnp.asarray(annealing.sharpnesses)
+    stages = jnp.asarray(annealing.sharpnesses), jnp.asarray(annealing.rates)
     first = objective(start, measured, Hard())
-    (_, best, lowest), steps = jax.lax.scan(improve, (start, start, first), sharpnesses)
+    (_, best, lowest), steps = jax.lax.scan(improve, (start, start, first), stages)
     return best, Progress(lowest, steps.sum())

@@ -1,4 +1,4 @@
-"""Algorithm 2 and the RAPpp synthesizer: select the worst answered queries, measure them, project, repeat."""
+"""Algorithm 2: select the worst answered queries, measure them, project, repeat."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -54,6 +54,7 @@ class MinMax:
 class Lattice:
     """The points that numbers of each column may lie on: the declared decimals, or 2²⁰ steps if finer."""
 
+    names: tuple[str, ...]
     low: np.ndarray
     step: np.ndarray
     sizes: tuple[int, ...]
@@ -69,7 +70,7 @@ class Lattice:
             low.append(column.min)
             step.append(wanted)
             sizes.append(int(np.floor(span / wanted + 0.5)) + 1)
-        return cls(np.array(low, float), np.array(step, float), tuple(sizes))
+        return cls(schema.numerical, np.array(low, float), np.array(step, float), tuple(sizes))
 
     def points(self, numbers: np.ndarray) -> np.ndarray:
         """The nearest point of each number, [rows, numerical]; each from its own cell alone."""
@@ -79,6 +80,11 @@ class Lattice:
     def numbers(self, points: np.ndarray) -> np.ndarray:
         """The numbers at these points."""
         return self.low + points * self.step
+
+    def words(self, column: int, runs: np.ndarray) -> list[str]:
+        """Runs [start, stop) of points of one column as the numbers they cover."""
+        ends = self.low[column] + np.stack([runs[:, 0], runs[:, 1] - 1]) * self.step[column]
+        return [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import inspect
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -62,15 +62,17 @@ class RAPpp:
         relation, preset, seed = self._checked()
         schema = self.schema if self.targets is None else self.schema.with_targets(tuple(self.targets))
         source = Source.of(data, schema)
+        if relation is Relation.SUBSTITUTE and source.count() == 0:
+            raise InvalidInput(
+                "The table has no rows.", "Under substitution their number is public; give at least one."
+            )
         codec = Codec(schema)
         budget = Budget(self.epsilon, self._delta(source, relation))
         with self._open_ledger(relation) as ledger:
-            allowance = ledger.allowance(budget.rho, f"a fit with ε = {self.epsilon:g}")
+            allowance = ledger.allowance(budget.rho, f"A fit with ε = {self.epsilon:g}")
             curator = Curator(EncodedRows(source, codec), allowance, relation)
             result = preset(curator, schema, codec.domain, allowance.total, relation, seed, watch)
-        self.release_ = release_of(
-            result, schema, budget, relation, allowance, source.kind, curator.private, self
-        )
+        self.release_ = release_of(result, schema, budget, relation, allowance, source.kind, curator, self)
         return self
 
     def sample(self, rows: int = 1000, *, seed: int | None = None) -> Any:
@@ -141,6 +143,21 @@ class RAPpp:
         return self.release_
 
 
+class RAP(RAPpp):
+    """Relaxed adaptive projection (2021): what the paper's method is on categorical columns alone."""
+
+    def __init__(self, schema: Schema, epsilon: float = 1.0, **settings: Any) -> None:
+        super().__init__(schema, epsilon, **{"preset": "paper", **settings})
+
+    def _checked(self) -> tuple[Relation, Preset, int]:
+        if self.schema.numerical:
+            raise InvalidInput(
+                f"RAP works on categorical columns, but {self.schema.numerical[0]} is numerical.",
+                "Use RAPpp, or cut numbers into categories first.",
+            )
+        return super()._checked()
+
+
 @dataclass(frozen=True, repr=False)
 class EncodedRows:
     """The private table in batches of codes and numbers; only a curator is given one."""
@@ -164,21 +181,22 @@ def release_of(
     relation: Relation,
     allowance: Allowance,
     kind: str,
-    private: bool,
+    curator: Curator,
     model: RAPpp,
 ) -> Release:
     """Gather what may be published of a fit."""
     charges = [
         {"what": c.what, "rho": str(c.rho), "mechanism": c.mechanism, **c.details} for c in allowance.charges
     ]
+    released = [Measurement(**asdict(count)) for count in curator.counts]
     return Release(
         schema=schema,
         probabilities=np.asarray(result.table.probabilities, np.float32),
         numbers=np.asarray(result.table.numbers, np.float32),
         slack=np.zeros(result.table.numbers.shape, np.float32) if result.slack is None else result.slack,
         scale=result.workload.scale,
-        measurements=tuple(_measurements(result)),
-        privacy=_statement(budget, relation, allowance, private, model),
+        measurements=(*released, *_measurements(result)),
+        privacy=_statement(budget, relation, allowance, curator.private, model),
         charges=charges,
         kind=kind,
     )
@@ -187,6 +205,8 @@ def release_of(
 def _measurements(result: Result) -> Iterable[Measurement]:
     workload = result.workload
     for answer in result.answers:
+        if answer.derived:
+            continue
         queries = workload.families[answer.family].take(answer.picks)
         for number, (counts, filled) in enumerate(zip(answer.counts, queries.filled, strict=True)):
             yield Measurement(
@@ -216,7 +236,8 @@ def _statement(
         "unit": "one row",
         "rho": str(budget.rho),
         "rho_spent": str(allowance.spent),
-        "epsilon_spent": epsilon_of(allowance.spent, budget.delta),
+        # `epsilon_of` rounds up; what was spent is within the budget, so ε itself holds too.
+        "epsilon_spent": min(budget.epsilon, epsilon_of(allowance.spent, budget.delta)),
         "mechanisms": sorted({c.mechanism for c in allowance.charges}),
         "assumed_public": list(PUBLIC) + (["the number of rows"] if relation is Relation.SUBSTITUTE else []),
         "preset": str(model.preset),

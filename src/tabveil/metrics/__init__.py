@@ -106,7 +106,7 @@ def encoded(name: str, data: Any, codec: Codec, schema: Schema) -> Table:
     parts = [codec.encode(batch) for batch in Source.of(data, schema).batches()]
     codes, numbers = ([part.codes for part in parts], [part.numbers for part in parts])
     if not sum(map(len, codes)):
-        raise InvalidInput(f"the {name} table has no rows", "evaluate needs at least one row in every table")
+        raise InvalidInput(f"The {name} table has no rows.", "Give at least one row in every table.")
     return Table(codes=np.concatenate(codes), numbers=np.concatenate(numbers))
 
 

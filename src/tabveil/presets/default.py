@@ -31,9 +31,10 @@ class Default:
     """Shares of the budget, and how hard the optimiser works."""
 
     count_share: Fraction = Fraction(1, 100)
-    ranks_share: Fraction = Fraction(8, 100)
+    ranks_share: Fraction = Fraction(10, 100)
     alone_share: Fraction = Fraction(4, 100)
     targets_share: Fraction = Fraction(12, 100)
+    most_noise: float = 0.06  # in a table with a target, as a share of all rows
     select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
     rounds: int = 10
     most_cells: int = 2**14
@@ -66,9 +67,11 @@ class Default:
         if domain.axes:
             known.insert(0, curator.measure(workload, 0, np.arange(len(domain.axes)), alone))
         with_targets = pairs.with_targets(domain.targets)
-        first = rho * self.targets_share if len(with_targets) else Fraction(0)
-        if first:
+        first = rho * self.targets_share
+        if self._worthwhile(curator, pairs, with_targets, first, total):
             known.append(curator.measure(workload, 0, with_targets, first))
+        else:
+            first = Fraction(0)
         spent = count + rho * self.ranks_share - unspent + alone + first
         candidates = len(pairs) - sum(len(answer.picks) for answer in known)
         plan = self._plan(candidates, rho - spent, strength)
@@ -95,6 +98,15 @@ class Default:
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
         even, slack = evenly_within_bins(np.asarray(table.numbers), edges)
         return replace(result, table=replace(table, numbers=jnp.asarray(even)), slack=slack)
+
+    def _worthwhile(
+        self, curator: Curator, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int
+    ) -> bool:
+        """Whether tables measured together without choosing would be more than noise."""
+        if not len(picks):
+            return False
+        noise = curator.noise_of(pairs, len(picks), rho) * np.sqrt(2 / np.pi)
+        return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
     def _plan(self, candidates: int, rho: Fraction, strength: float) -> Plan:
         """Few cross-tables where noise is strong, many where it is weak, in rounds of equal size."""
@@ -153,5 +165,5 @@ def _bins_alone(pairs: Pairs, edges: list[np.ndarray], total: int, noise: float)
         counts = np.zeros((1, pairs.width), np.int64)
         counts[0, : len(widths)] = np.rint(widths * total)
         # A bin is a sum of about ten runs, so its noise is about three times that of one.
-        found.append(Answer(0, np.array([axes + number]), counts, 3 * noise))
+        found.append(Answer(0, np.array([axes + number]), counts, 3 * noise, derived=True))
     return found

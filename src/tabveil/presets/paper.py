@@ -1,10 +1,10 @@
 """RAP++ as the paper's experiments set it (section 5): categorical marginals and single linear thresholds.
 
 Departures, all in the user's favour and none in the promise: the tight conversion from (ε, δ) to ρ, the
-tight scale of the noisy top-K (the paper prints one √K larger), and each stage's best table instead of
-the last. Where the paper is silent we say what we chose: ρ is split between the two kinds of queries like
-the columns are; one whole marginal is measured per epoch; a threshold is answered for every class of its
-label at once; epochs of both kinds come in random order.
+tight scale of the noisy top-K (the paper prints one √K larger), scores less the noise that measuring would
+leave, and of each projection the best table instead of the last. Where the paper is silent we say what we
+chose: ρ is split between the two kinds of queries like the columns are; one whole marginal is measured per
+epoch; a threshold is answered for every class of its label at once; epochs come in random order.
 """
 
 from dataclasses import dataclass

@@ -33,23 +33,67 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns, groups of classes and queries there are; hashable, so programs are compiled once."""
+    """Which columns, groups of classes and queries there are."""
 
     columns: tuple[Column, ...]
     groups: tuple[tuple[str, tuple[int, ...]], ...]  # name and cells of each group; () is all rows
     queries: tuple[tuple[int, int, int], ...]  # column, column, group; the same column twice: its own counts
-    categories: int  # cells that come from categorical axes
     width: int  # cells of the largest query
-
-    @property
-    def cells(self) -> int:
-        return self.columns[-1].stop
 
     @property
     def slices(self) -> list[tuple[int, ...]]:
         """For each group, the layers of its classes."""
         ends = np.cumsum([0, *(max(1, len(cells)) for _, cells in self.groups)])
         return [tuple(range(a, b)) for a, b in pairwise(ends.tolist())]
+
+
+class Unseen:
+    """Wraps what compiled programs never read. All are equal, so another value compiles nothing anew."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unseen)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Bins:
+    """The bins of all numbers in a row, filled up with empty ones to a multiple of ROOM.
+
+    How finely each number is cut follows from noise. As data, it does not change the compiled program.
+    """
+
+    number: Array  # [bins]: whose bin it is; -1 is nobody's
+    high: Array  # [bins]: the grid position at which it ends
+    first: Array  # [bins]: whether no bin of the same number comes before
+    last: Array  # [bins]: whether it has no end
+
+    ROOM: ClassVar[int] = 16
+
+    @classmethod
+    def between(cls, edges: Sequence[np.ndarray]) -> Self:
+        """The bins that these grid positions cut each number into."""
+        sizes = [len(between) + 1 for between in edges]
+        number = np.repeat(np.arange(len(sizes)), sizes)
+        number = np.pad(number, (0, -len(number) % cls.ROOM), constant_values=-1)
+        high = np.concatenate([np.zeros(0), *([*between, GRID + 1] for between in edges)])
+        high = np.pad(high, (0, len(number) - len(high)))
+        first, last = np.diff(number, prepend=-2) != 0, np.diff(number, append=-2) != 0
+        return cls(number.astype(np.int32), high.astype(np.int32), first, last)
+
+    def members(self, values: jax.Array, step: Step) -> jax.Array:
+        """How much each row belongs to each bin: below its end and not below the end of the bin before."""
+        if not len(self.number):
+            return jnp.zeros((0, values.shape[1]))
+        below = step(jnp.asarray(self.high)[:, None] - 0.5 - values[jnp.maximum(self.number, 0)], GRID)
+        below = jnp.where(jnp.asarray(self.last)[:, None], 1.0, below)
+        before = jnp.where(jnp.asarray(self.first)[:, None], 0.0, jnp.roll(below, 1, axis=0))
+        return jnp.where(jnp.asarray(self.number)[:, None] >= 0, below - before, 0.0)
 
 
 @jax.tree_util.register_dataclass
@@ -59,8 +103,15 @@ class Pairs(QueryFamily):
 
     name: ClassVar[str] = "cross-tables"
 
-    highs: Array  # [bins of all numbers]: the grid position at which each bin ends; the last never ends
-    layout: Layout = field(metadata={"static": True})
+    bins: Bins
+    owner: Array  # [cells]: the column that each cell belongs to; -1 for cells of empty bins
+    groups: tuple[tuple[int, ...], ...] = field(metadata={"static": True})  # cells of each group of classes
+    unseen: Unseen = field(metadata={"static": True})
+
+    @property
+    def layout(self) -> Layout:
+        """Names, columns and queries; for people and for the counting outside compiled programs."""
+        return self.unseen.layout
 
     @classmethod
     def over(cls, domain: Domain, edges: Sequence[np.ndarray], most_cells: int) -> Self:
@@ -71,15 +122,14 @@ class Pairs(QueryFamily):
         """
         columns = [Column(a.name, a.labels, s) for a, s in zip(domain.axes, domain.offsets, strict=True)]
         for name, between in zip(domain.numerical, edges, strict=True):
-            bins = tuple(f"bin {i + 1}" for i in range(len(between) + 1))
-            columns.append(Column(name, bins, columns[-1].stop if columns else 0))
-        highs = [h for between in edges for h in (*between, GRID + 1)]
+            labels = tuple(f"bin {i + 1}" for i in range(len(between) + 1))
+            columns.append(Column(name, labels, columns[-1].stop if columns else 0))
         groups: list[tuple[str, tuple[int, ...]]] = [("", ())]
         groups += [(columns[t].name, tuple(range(columns[t].start, columns[t].stop))) for t in domain.targets]
-        owners = [None, *domain.targets]
+        own = [None, *domain.targets]
         queries = [(i, i, 0) for i in range(len(columns))]
-        for group, owner in enumerate(owners):
-            others = [i for i in range(len(columns)) if i != owner]
+        for group, target in enumerate(own):
+            others = [i for i in range(len(columns)) if i != target]
             queries += [(i, j, group) for i, j in combinations(others, 2)]
 
         def size(query: tuple[int, int, int]) -> int:
@@ -88,59 +138,40 @@ class Pairs(QueryFamily):
             return len(columns[i].labels) * pair * max(1, len(groups[group][1]))
 
         kept = tuple(q for q in queries if q[0] == q[1] or size(q) <= most_cells)
-        return cls(
-            np.array(highs, np.int32),
-            Layout(tuple(columns), tuple(groups), kept, domain.cells, max(map(size, kept))),
-        )
+        bins = Bins.between(edges)
+        owner = np.repeat(np.arange(len(columns)), [len(c.labels) for c in columns])
+        owner = np.pad(owner, (0, domain.cells + len(bins.number) - len(owner)), constant_values=-1)
+        layout = Layout(tuple(columns), tuple(groups), kept, max(map(size, kept)))
+        return cls(bins, owner.astype(np.int32), tuple(cells for _, cells in groups), Unseen(layout))
 
     def with_targets(self, targets: Sequence[int]) -> np.ndarray:
         """The queries that cross one target with one other column, for all rows."""
-        return np.array(
-            [
-                q
-                for q, (i, j, g) in enumerate(self.layout.queries)
-                if g == 0 and i != j and {i, j} & set(targets)
-            ],
-            int,
-        )
+        queries = enumerate(self.layout.queries)
+        return np.array([q for q, (i, j, g) in queries if g == 0 and i != j and {i, j} & set(targets)], int)
 
     # -- answers --------------------------------------------------------------------------------------------
 
     def cells_of(self, rows: Rows, step: Step) -> jax.Array:
-        """How much each row belongs to each cell of each column, [cells, rows].
-
-        A bin is what lies below its own end and not below the end of the bin before.
-        """
-        categories, everyone = rows.cells[: self.layout.categories], rows.cells[-2]
-        bins = [len(c.labels) for c in self.layout.columns if c.start >= self.layout.categories]
-        if not bins:
-            return categories
-        owner = np.repeat(np.arange(len(bins)), bins)
-        first, last = np.diff(owner, prepend=-1) != 0, np.diff(owner, append=-1) != 0
-        below = step(jnp.asarray(self.highs)[:, None] - 0.5 - rows.values[owner], GRID)
-        below = jnp.where(last[:, None], 1.0, below)
-        before = jnp.where(first[:, None], 0.0, jnp.roll(below, 1, axis=0))
-        return jnp.concatenate([categories, (below - before) * everyone])
+        """How much each row belongs to each cell of each column, [cells, rows]."""
+        categories, everyone = rows.cells[:-2], rows.cells[-2]
+        return jnp.concatenate([categories, self.bins.members(rows.values, step) * everyone])
 
     def table_of(self, rows: Rows, step: Step) -> jax.Array:
         """Counts of every cell of every pair in every class, [classes, cells, cells]."""
         cells = self.cells_of(rows, step)
         # The last class of a group is what the others leave of all rows, so it needs no product of its own.
-        wanted = [c for _, group in self.layout.groups for c in group[:-1]]
+        wanted = [c for group in self.groups for c in group[:-1]]
         members = jnp.concatenate([rows.cells[-2][None], cells[jnp.array(wanted, int)]])
         products = products_within(cells, members)
         alone = jnp.diag(cells.sum(axis=1))
-        layers = [jnp.where(self._own_blocks(), alone, products[0])]
+        owner = jnp.asarray(self.owner)
+        layers = [jnp.where(owner[:, None] == owner[None, :], alone, products[0])]
         place = 1
-        for _, group in self.layout.groups[1:]:
+        for group in self.groups[1:]:
             shown = products[place : place + len(group) - 1]
             layers += [*shown, products[0] - shown.sum(axis=0)]
             place += len(group) - 1
         return jnp.stack(layers)
-
-    def _own_blocks(self) -> np.ndarray:
-        owner = np.repeat(np.arange(len(self.layout.columns)), [len(c.labels) for c in self.layout.columns])
-        return owner[:, None] == owner[None, :]
 
     # -- the layout of counts: [classes, cells, cells] ------------------------------------------------------
 
@@ -151,7 +182,7 @@ class Pairs(QueryFamily):
         return jnp.asarray(self.cells_in(self.table_of(rows, step), np.arange(len(self))))
 
     def nothing(self) -> np.ndarray:
-        classes, cells = self.layout.slices[-1][-1] + 1, self.layout.cells
+        classes, cells = self.layout.slices[-1][-1] + 1, len(self.owner)
         return np.zeros((classes, cells, cells), np.int64)
 
     def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -176,7 +207,7 @@ class Pairs(QueryFamily):
 
     def _places_of(self, query: tuple[int, int, int]) -> list[int]:
         i, j, group = query
-        columns, cells = self.layout.columns, self.layout.cells
+        columns, cells = self.layout.columns, len(self.owner)
         layers = np.array(self.layout.slices[group])[:, None, None]
         rows = np.arange(columns[i].start, columns[i].stop)[:, None]
         if i == j:
@@ -201,7 +232,7 @@ class Pairs(QueryFamily):
 
     def take(self, picks: Array) -> Self:
         chosen = tuple(self.layout.queries[pick] for pick in np.asarray(picks))
-        return replace(self, layout=replace(self.layout, queries=chosen))
+        return replace(self, unseen=Unseen(replace(self.layout, queries=chosen)))
 
     # -- evidence: noisy shares in the same layout, and weights that are zero where nothing is known ---------
 
