@@ -14,19 +14,23 @@ from hypothesis import strategies as st
 
 import tabveil as tv
 from conftest import SMALL, random_table
-from tabveil.presets import PRESETS, Paper
+from tabveil.presets import PRESETS, Default, Paper, Preset
 from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing
 from tabveil.table import Codec
 
-TINY = Paper(thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=Annealing(stages=2, steps=5))
+FAST = Annealing(stages=1, steps=3)
+TINY: dict[str, Preset] = {
+    "paper": Paper(thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=FAST),
+    "default": Default(rounds=2, rows=50, between_rounds=FAST, at_the_end=FAST),
+}
 
 
-@pytest.fixture(autouse=True)
-def tiny_presets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same algorithm with so few steps that a fit takes a second."""
-    for name in PRESETS:
-        monkeypatch.setitem(PRESETS, name, TINY)
+@pytest.fixture(autouse=True, params=PRESETS)
+def tiny_preset(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each preset in turn takes the place of the default, with so few steps that a fit takes a second."""
+    monkeypatch.setitem(PRESETS, "default", TINY[request.param])
+    return str(request.param)
 
 
 @pytest.fixture
@@ -134,11 +138,15 @@ def test_a_release_says_what_it_promises(schema: tv.Schema, frame: pd.DataFrame,
     assert "the number of rows" in privacy["assumed_public"]
 
 
-def test_measurements_come_with_their_standard_errors(schema: tv.Schema, frame: pd.DataFrame) -> None:
+def test_measurements_come_with_their_standard_errors(
+    schema: tv.Schema, frame: pd.DataFrame, tiny_preset: str
+) -> None:
     measured = tv.RAPpp(schema, 1.0).fit(frame).measurements_
     assert list(measured.columns) == ["family", "query", "cell", "count", "standard_error"]
     assert (measured["standard_error"] > 0).all()
-    assert set(measured["family"]) == {"marginals", "linear thresholds"}
+    families = {"paper": {"marginals", "linear thresholds"}, "default": {"distributions", "cross-tables"}}
+    assert set(measured["family"]) == families[tiny_preset] | {"row count"}
+    assert measured["count"].dtype == "int64"
 
 
 def test_a_damaged_release_is_refused(schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path) -> None:
