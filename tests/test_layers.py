@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "engines": set(),
     "curator": {"engines", "privacy", "queries", "scale", "table"},
     "projection": {"queries", "table"},
-    "ranks": {"curator", "scale"},
+    "ranks": {"curator", "queries", "scale"},
     "rappp": {"curator", "projection", "queries"},
     "presets": {
         "curator", "errors", "privacy", "projection", "queries", "ranks", "rappp", "scale", "schema", "table",

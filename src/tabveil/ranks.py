@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from tabveil.curator import Curator
+from tabveil.queries.rows import GRID
 from tabveil.scale import Lattice, Ranks
 
 LEVELS = (Fraction(5, 10), Fraction(2, 10), Fraction(3, 20), Fraction(3, 20))
@@ -93,7 +94,8 @@ def _ranks(lattice: Lattice, done: list[list[tuple[int, int, float]]]) -> Ranks:
         mass = np.array([m for _, _, m in ordered])
         mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
         starts.append(np.array([a for a, _, _ in ordered], np.int64))
-        height = np.concatenate([[0.0], np.cumsum(mass)])
+        # On the grid, so that a bin that ends where a run ends holds exactly that run.
+        height = np.rint(np.concatenate([[0.0], np.cumsum(mass)]) * GRID) / GRID
+        height[-1] = 1.0
         heights.append(np.minimum(height, 1.0))
-        heights[-1][-1] = 1.0
     return Ranks(lattice, tuple(starts), tuple(heights))

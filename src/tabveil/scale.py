@@ -65,7 +65,7 @@ class Lattice:
         low, step, sizes = [], [], []
         for column in _numerical(schema):
             span = column.max - column.min
-            finest = span / FINEST
+            finest = span / FINEST or span  # a span so small that its parts underflow has two points
             wanted = finest if column.decimals is None else max(10.0**-column.decimals, finest)
             low.append(column.min)
             step.append(wanted)
@@ -133,9 +133,10 @@ class Ranks:
         run = np.clip(np.searchsorted(heights, equal, "right") - 1, 0, len(starts) - 1)
         low, high = heights[run], heights[run + 1]
         snapped = np.where(single[run], np.where(equal - low < high - equal, low, high), equal)
-        large = single & (np.diff(heights) > 0.5 / wanted)
         # Around points with much mass the edges must stand; others only where the bins keep some mass.
-        kept = _places(np.concatenate([heights[:-1][large], heights[1:][large]]))
+        least = 0.5 / wanted
+        while len(kept := _around(heights, single & (np.diff(heights) > least))) > wanted:
+            least *= 2
         for place in _places(snapped).tolist():
             if np.abs(np.array([0, GRID, *kept]) - place).min() >= GRID / (4 * wanted):
                 kept = np.append(kept, place)
@@ -156,6 +157,11 @@ def scale_from_dict(content: dict, schema: Schema) -> Scale:
     starts = tuple(np.array(s, np.int64) for s in content["starts"])
     heights = tuple(np.array(h, float) for h in content["heights"])
     return Ranks(Lattice.of(schema), starts, heights)
+
+
+def _around(heights: np.ndarray, runs: np.ndarray) -> np.ndarray:
+    """The grid positions where these runs begin and end."""
+    return _places(np.concatenate([heights[:-1][runs], heights[1:][runs]]))
 
 
 def _places(shares: np.ndarray) -> np.ndarray:

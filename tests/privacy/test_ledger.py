@@ -680,7 +680,9 @@ def test_a_process_that_did_not_open_the_ledger_cannot_charge_it(used, monkeypat
     assert used.read_bytes() == before
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking a process with threads is the point here
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::RuntimeWarning"
+)  # forks
 def test_a_forked_child_cannot_charge_and_cannot_unlock(used):
     with reopened(used) as ledger:
         child = os.fork()
@@ -698,7 +700,7 @@ def test_a_forked_child_cannot_charge_and_cannot_unlock(used):
     assert Ledger.read(used).spent == 4 * COST
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 def test_a_forked_child_that_lives_on_does_not_keep_the_ledger_locked(used):
     ledger = reopened(used)
     child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,), daemon=True)

@@ -128,7 +128,10 @@ def independent_columns(domain: Domain, known: list[Answer], rows: int, seed: in
     for axis, (offset, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
         counts = np.maximum(known[0].counts[axis, :size], known[0].scale / 2)
         logits[offset : offset + size] = np.log(counts / counts.sum())
-    even = (jnp.argsort(jnp.argsort(random.numbers, axis=1), axis=1) + 0.5) / rows
+    ranks = jnp.argsort(jnp.argsort(random.numbers, axis=1), axis=1)
+    even = jnp.asarray(
+        (ranks + 0.5) / rows, jnp.float32
+    )  # a strong type, or the projection is compiled twice
     return replace(random, logits=random.logits + logits[:, None], numbers=even).clipped()
 
 
@@ -140,7 +143,7 @@ def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np
     """
     even, slack = np.array(numbers), np.zeros_like(numbers)
     for column, between in enumerate(edges):
-        ends = np.concatenate([[0.0], between / GRID, [1.0]])
+        ends = np.concatenate([[0.0], (between - 0.5) / GRID, [1.0]])  # as cross-tables draw the line
         bins = np.searchsorted(ends[1:-1], numbers[column], "right")
         for number in np.unique(bins):
             inside = np.nonzero(bins == number)[0]

@@ -9,7 +9,8 @@ from tabveil.privacy.budget import (
     rho_of,
     selection_scale,
 )
-from tabveil.privacy.ledger import Allowance, Charge, Ledger
+from tabveil.privacy.ledger import Allowance, Ledger
+from tabveil.privacy.ledger_file import Charge
 from tabveil.privacy.noise import Noise, OpenDPNoise
 
 __all__ = [

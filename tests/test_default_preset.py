@@ -1,0 +1,400 @@
+"""The default preset spends what it is given and no more, takes any table, and learns what is there."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tabveil as tv
+from conftest import SMALL, random_table
+from tabveil.curator import Answer, Curator
+from tabveil.presets import Default
+from tabveil.presets.default import evenly_within_bins, independent_columns
+from tabveil.privacy import Ledger, Relation
+from tabveil.projection import Annealing, Measured, Progress, Relaxed, objective, project
+from tabveil.queries import GRID, Hard, Pairs
+from tabveil.rappp import Status
+from tabveil.table import Codec, Domain, Table
+
+FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
+TINY = Default(rows=50, rounds=2, between_rounds=FAST, at_the_end=FAST)
+
+
+@pytest.fixture
+def frame(codec: Codec) -> pd.DataFrame:
+    return codec.decode(random_table(codec.domain, 400, seed=0)).to_pandas()
+
+
+@pytest.fixture
+def no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A projection that only looks at its objective: shapes and budgets are the same, nothing is compiled."""
+
+    def look(table: Relaxed, measured: Measured, annealing: Annealing) -> tuple[Relaxed, Progress]:
+        misfit = objective(table, measured, Hard())
+        assert np.isfinite(misfit)
+        return table, Progress(misfit, jnp.zeros((), int))
+
+    for place in ("tabveil.rappp.project", "tabveil.presets.default.project"):
+        monkeypatch.setattr(place, look)
+
+
+def spent(model: tv.RAPpp) -> Fraction:
+    return sum((Fraction(rho) for rho in model.ledger_["rho"]), Fraction(0))
+
+
+def numerical(low: float = 0, high: float = 100, **more: object) -> dict:
+    return {"type": "numerical", "min": low, "max": high, **more}
+
+
+def categorical(values: int, **more: object) -> dict:
+    return {"type": "categorical", "values": list(range(values)), **more}
+
+
+# -- the budget ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_a_default_fit_spends_exactly_its_budget(
+    schema: tv.Schema, frame: pd.DataFrame, relation: Relation
+) -> None:
+    model = tv.RAPpp(schema, 1.0, delta=1e-6, preset=TINY, neighbours=relation.value).fit(frame)
+    assert spent(model) == tv.Budget(1.0, 1e-6).rho
+    counted = [what for what in model.ledger_["what"] if what == "row count"]
+    assert len(counted) == (relation is Relation.ADD_REMOVE)  # else the number of rows is public
+
+
+def test_levels_of_rank_space_that_are_not_needed_pay_for_cross_tables(
+    schema: tv.Schema, frame: pd.DataFrame, only_the_books: None
+) -> None:
+    weak = tv.RAPpp(schema, 0.01, preset=TINY).fit(frame)  # no run stands above this noise: one level
+    ledger = weak.ledger_
+    levels = ledger["what"].str.contains("distributions")
+    assert levels.sum() == 1
+    rho = tv.Budget(0.01, 1e-9).rho
+    assert sum(map(Fraction, ledger["rho"][levels])) < rho * TINY.ranks_share
+    assert spent(weak) == rho
+
+
+def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:
+    codec = Codec(tv.Schema.from_dict({"columns": {"x": numerical(decimals=0)}}))
+    model = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(codec.decode(random_table(codec.domain, 300, 0)))
+    rho = tv.Budget(1.0, 1e-9).rho
+    assert spent(model) <= rho * (TINY.count_share + TINY.ranks_share)  # a single column has no cross-table
+
+
+def test_a_watcher_sees_every_round_and_the_last_projection(
+    schema: tv.Schema, frame: pd.DataFrame, only_the_books: None
+) -> None:
+    seen: list[Status] = []
+    tv.RAPpp(schema, 1.0, preset=TINY).fit(frame, watch=seen.append)
+    assert [(status.round, status.rounds) for status in seen] == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_the_projection_is_compiled_once_per_fit() -> None:
+    codec = Codec(tv.Schema.from_dict(SHAPES["one column of each kind"]))
+    # One annealing for every round: only the types and shapes of the tables could differ between rounds.
+    unique = Annealing(8.0, stages=1, steps=2, tolerance=0.0)
+    preset = Default(rows=40, rounds=2, between_rounds=unique, at_the_end=unique)
+    before = project._cache_size()
+    tv.RAPpp(codec.schema, 1.0, preset=preset).fit(codec.decode(random_table(codec.domain, 300, seed=0)))
+    assert project._cache_size() == before + 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    epsilon=st.floats(0.001, 50),
+    delta=st.floats(1e-12, 0.1),
+    candidates=st.integers(0, 400),
+    rounds=st.integers(1, 30),
+    strength=st.floats(0, 1e7),
+)
+def test_a_plan_costs_exactly_what_it_may_and_never_runs_out_of_tables(
+    epsilon: float, delta: float, candidates: int, rounds: int, strength: float
+) -> None:
+    rho = tv.Budget(epsilon, delta).rho
+    plan = Default(rounds=rounds)._plan(candidates, rho, strength)
+    assert plan.cost == (rho if candidates else 0)
+    assert plan.room(1)[0] <= candidates and len(plan.rounds) <= rounds
+    assert all(ask.picks > 0 and ask.select > 0 and ask.measure > 0 for asks in plan.rounds for ask in asks)
+
+
+class WildNoise:
+    """Seeded noise far beyond what was asked for, so that counts of every kind are met."""
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+
+    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        return counts + np.rint(self.random.standard_cauchy(counts.shape) * scale).clip(-1e12, 1e12).astype(
+            int
+        )
+
+    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
+        return self.random.permutation(len(scores))[:picks]
+
+
+class FewRows:
+    """A table in one batch."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def batches(self) -> Iterator[Table]:
+        yield self.table
+
+    def count(self) -> int:
+        return self.table.rows
+
+
+@pytest.fixture
+def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything but the curator's accounting left out: no rows are counted and no table is fitted."""
+
+    def flat(domain: Domain, known: list, rows: int, seed: int) -> Relaxed:
+        return Relaxed(
+            np.zeros((domain.cells, rows)), np.full((len(domain.numerical), rows), 0.5), domain.sizes
+        )
+
+    monkeypatch.setattr("tabveil.presets.default.independent_columns", flat)
+    monkeypatch.setattr("tabveil.curator.count", lambda workload, _: [f.nothing() for f in workload.families])
+    monkeypatch.setattr("tabveil.rappp._rows", lambda table: None)
+    monkeypatch.setattr(Pairs, "tally", lambda self, rows, step=None: self.nothing())
+    for place in ("tabveil.rappp.project", "tabveil.presets.default.project"):
+        monkeypatch.setattr(place, lambda table, *_: (table, Progress(0.0, 0)))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    epsilon=st.floats(0.001, 50),
+    delta=st.floats(1e-12, 0.1),
+    relation=st.sampled_from(list(Relation)),
+    rows=st.integers(1, 200),
+    numbers=st.integers(0, 4),
+    categories=st.lists(st.integers(1, 9), max_size=5),
+    targets=st.integers(0, 3),
+    rounds=st.integers(1, 6),
+    most_cells=st.sampled_from([1, 20, 2**14]),
+    seed=st.integers(0, 1000),
+)
+def test_no_configuration_spends_more_than_its_budget(
+    only_the_books: None, epsilon: float, delta: float, relation: Relation, rows: int, numbers: int,
+    categories: list[int], targets: int, rounds: int, most_cells: int, seed: int,
+) -> None:  # fmt: skip
+    columns = {f"x{i}": numerical(decimals=i) for i in range(numbers)}
+    columns |= {f"c{i}": categorical(size) for i, size in enumerate(categories)}
+    if not columns:
+        return
+    chosen = [name for name in columns if name.startswith("c")][:targets]
+    codec = Codec(tv.Schema.from_dict({"columns": columns, "targets": chosen}))
+    rho = tv.Budget(epsilon, delta).rho
+    allowance = Ledger.in_memory(relation).allowance(rho, "test")
+    curator = Curator(FewRows(random_table(codec.domain, rows, seed)), allowance, relation, WildNoise(seed))
+    preset = Default(rows=20, rounds=rounds, most_cells=most_cells)
+    result = preset(curator, codec.schema, codec.domain, rho, relation, 0, lambda status: None)
+    assert allowance.spent <= rho
+    picked = [tuple(result.workload.families[0].layout.queries[p]) for a in result.answers for p in a.picks]
+    assert len(picked) == len(set(picked))  # nothing is asked twice
+    if len(picked) < len(result.workload.families[0]):
+        assert allowance.spent == rho  # a remainder is left only when nothing else can be asked
+
+
+# -- tables of any shape ------------------------------------------------------------------------------------
+
+SHAPES: dict[str, dict] = {
+    "only numbers": {"columns": {"x": numerical(decimals=0), "y": numerical(), "z": numerical(-5, 500)}},
+    "only categories": {"columns": {"a": categorical(2), "b": categorical(3), "c": categorical(4)}},
+    "no targets": {**SMALL, "targets": []},
+    "a target of seven classes": {
+        "columns": {"y": categorical(7), "a": categorical(3), "x": numerical()},
+        "targets": ["y"],
+    },
+    "one column of each kind": {"columns": {"a": categorical(3), "x": numerical()}},
+    "a target and a number": {"columns": {"a": categorical(3), "x": numerical()}, "targets": ["a"]},
+    "one category": {"columns": {"a": categorical(3)}},
+    "one category, as target": {"columns": {"a": categorical(3)}, "targets": ["a"]},
+    "one number": {"columns": {"x": numerical()}},
+    "a category of one value": {"columns": {"a": categorical(1), "b": categorical(1), "x": numerical()}},
+    "three hundred values": {
+        "columns": {"a": categorical(300), "b": categorical(299), "y": categorical(2), "x": numerical()},
+        "targets": ["y"],
+    },
+    "missing and special numbers": {
+        "columns": {
+            "x": numerical(decimals=0, nullable=True),
+            "y": numerical(decimals=2, special_values=[-1, 999], nullable=True),
+            "a": categorical(2, nullable=True, other=True),
+        },
+        "targets": ["a"],
+    },
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("relation", Relation)
+def test_tables_of_any_shape_are_fitted_within_their_budget(
+    no_steps: None, shape: str, relation: Relation
+) -> None:
+    codec = Codec(tv.Schema.from_dict(SHAPES[shape]))
+    table = codec.decode(random_table(codec.domain, 300, seed=0))
+    model = tv.RAPpp(codec.schema, 1.0, preset=TINY, neighbours=relation.value).fit(table)
+    synthetic = model.sample(40, seed=0)
+    assert synthetic.num_rows == 40 and synthetic.schema.equals(table.schema)
+    rho = tv.Budget(1.0, 1e-9).rho
+    assert spent(model) <= rho
+    if shape not in ("a target and a number", "one category", "one category, as target", "one number"):
+        assert spent(model) == rho  # in those, everything that can be asked has been
+
+
+@pytest.mark.parametrize("shape", ["only numbers", "only categories", "missing and special numbers"])
+def test_the_projection_works_on_tables_of_any_shape(shape: str) -> None:
+    codec = Codec(tv.Schema.from_dict(SHAPES[shape]))
+    table = codec.decode(random_table(codec.domain, 300, seed=0))
+    release = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(table).release_
+    for array in (release.probabilities, release.numbers, release.slack):
+        assert np.isfinite(array).all() and (array >= 0).all() and (array <= 1.0001).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "relation"),
+    [(0, Relation.ADD_REMOVE), (1, Relation.ADD_REMOVE), (1, Relation.SUBSTITUTE), (2, Relation.SUBSTITUTE)],
+)
+def test_hardly_any_rows_are_no_obstacle(
+    schema: tv.Schema, frame: pd.DataFrame, no_steps: None, rows: int, relation: Relation
+) -> None:
+    model = tv.RAPpp(schema, 1.0, preset=TINY, neighbours=relation.value).fit(frame[:rows])
+    assert spent(model) == tv.Budget(1.0, 1e-9).rho
+    assert len(model.sample(30)) == 30
+
+
+def test_no_rows_are_refused_where_their_number_is_public(schema: tv.Schema, frame: pd.DataFrame) -> None:
+    with pytest.raises(tv.InvalidInput, match="no rows"):
+        tv.RAPpp(schema, 1.0, preset=TINY, neighbours="substitute").fit(frame[:0])
+
+
+def test_cells_beyond_the_declared_values_and_bounds_are_no_obstacle(only_the_books: None) -> None:
+    schema = tv.Schema.from_dict(SHAPES["missing and special numbers"])
+    odd = [None, float("nan"), float("inf"), -1e300, 999, -1, "text", "", 50.123456]
+    frame = pd.DataFrame({"x": odd, "y": odd[::-1], "a": odd}, dtype=object)
+    synthetic = tv.RAPpp(schema, 1.0, preset=TINY).fit(frame).sample(60, seed=0)
+    assert synthetic["x"].dropna().between(0, 100).all()
+    y = synthetic["y"].dropna()
+    assert (y.between(0, 100) | y.isin([-1, 999])).all()
+
+
+# -- what leaves it -----------------------------------------------------------------------------------------
+
+
+def test_a_default_release_survives_a_round_trip(
+    schema: tv.Schema, frame: pd.DataFrame, tmp_path, only_the_books: None
+) -> None:
+    model = tv.RAPpp(schema, 1.0, preset=TINY).fit(frame)
+    model.save(tmp_path / "release")
+    again = tv.load(tmp_path / "release")
+    pd.testing.assert_frame_equal(again.sample(333, seed=5), model.sample(333, seed=5))
+    pd.testing.assert_frame_equal(again.measured(), model.measurements_)
+
+
+def test_the_first_table_has_categories_as_measured_and_even_numbers(domain: Domain) -> None:
+    pairs = Pairs.over(domain, [np.array([GRID // 2])] * 2, 1000)
+    counts = np.zeros((5, pairs.width), np.int64)
+    for axis, size in enumerate(domain.sizes):
+        counts[axis, :size] = 1000 * 3 ** np.arange(size)
+    table = independent_columns(domain, [Answer(0, np.arange(5), counts, 1.0)], 1000, seed=0)
+    assert np.sort(np.asarray(table.numbers), axis=1) == pytest.approx(
+        np.tile((np.arange(1000) + 0.5) / 1000, (2, 1)), abs=1e-6
+    )
+    shares = np.asarray(table.probabilities).mean(axis=1)
+    city = shares[domain.offsets[1] : domain.offsets[1] + 3]
+    assert (np.diff(city) > 0.05).all() and city.sum() == pytest.approx(1, abs=1e-4)
+
+
+# -- evenly within bins -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    rows=st.integers(1, 80),
+    cuts=st.lists(st.lists(st.integers(1, 255), max_size=12), min_size=1, max_size=3),
+)
+def test_spreading_numbers_keeps_every_bin_and_every_order(
+    seed: int, rows: int, cuts: list[list[int]]
+) -> None:
+    edges = [256 * np.array(sorted(set(line)), int) for line in cuts]
+    numbers = np.random.default_rng(seed).random((len(edges), rows), np.float32) ** 2
+    even, slack = evenly_within_bins(numbers, edges)
+    assert even.shape == slack.shape == numbers.shape
+    for before, after, room, between in zip(numbers, even, slack, edges, strict=True):
+        bins = np.searchsorted(between / GRID, before, "right")
+        assert (np.searchsorted(between / GRID, after, "right") == bins).all()
+        for number in np.unique(bins):
+            inside = np.nonzero(bins == number)[0]
+            order = np.argsort(before[inside], kind="stable")
+            assert (np.diff(after[inside][order]) > 0).all()
+            assert np.diff(after[inside][order]) == pytest.approx(room[inside][0], abs=1e-6)
+        ends = np.concatenate([[0], between - 0.5, [GRID]]) / GRID
+        assert (after - room / 2 >= ends[bins] - 1e-6).all()  # copies of a row stay in its bin
+        assert (after + room / 2 <= ends[bins + 1] + 1e-6).all()
+
+
+def test_spreading_numbers_leaves_every_cross_table_as_it_was(domain: Domain) -> None:
+    random = np.random.default_rng(0)
+    edges = [np.array([9000, 30000]), np.array([20000, 20500, 50000])]
+    pairs = Pairs.over(domain, edges, 1000)
+    logits = jnp.asarray(random.normal(size=(domain.cells, 60)), jnp.float32)
+    numbers = random.random((2, 60), np.float32)
+    even, _ = evenly_within_bins(numbers, edges)
+    before, after = (
+        np.asarray(pairs.tally(Relaxed(logits, jnp.asarray(n), domain.sizes).rows())) for n in (numbers, even)
+    )
+    np.testing.assert_allclose(before, after, atol=1e-4)
+
+
+def test_spreading_agrees_with_the_queries_about_numbers_right_below_an_edge(domain: Domain) -> None:
+    edges = [np.array([GRID // 2]), np.array([GRID // 2])]
+    pairs = Pairs.over(domain, edges, 1000)
+    numbers = np.full((2, 4), (GRID / 2 - 0.25) / GRID, np.float32)
+    even, _ = evenly_within_bins(numbers, edges)
+    before, after = (
+        np.asarray(pairs.tally(Relaxed(jnp.zeros((domain.cells, 4)), jnp.asarray(n), domain.sizes).rows()))
+        for n in (numbers, even)
+    )
+    np.testing.assert_allclose(before, after, atol=1e-4)
+
+
+# -- it learns ----------------------------------------------------------------------------------------------
+
+
+def test_a_strong_signal_is_learnt() -> None:
+    random = np.random.default_rng(0)
+    x, copied = (
+        random.gamma(2.0, 20.0, 5000).round(1).clip(0, 400),
+        random.choice(5, 5000, p=[0.4, 0.3, 0.15, 0.1, 0.05]),
+    )
+    above = x > np.median(x)
+    frame = pd.DataFrame({"x": x, "c1": copied, "c2": copied, "y": above.astype(int)})
+    schema = tv.Schema.from_dict(
+        {
+            "columns": {
+                "x": numerical(0, 400, decimals=1), "c1": categorical(5), "c2": categorical(5),
+                "y": categorical(2),
+            },
+            "targets": ["y"],
+        }
+    )  # fmt: skip
+    steps = Annealing(8.0, stages=4, steps=80, tolerance=0.0, learning_rate=0.05)
+    moderate = Default(rows=400, rounds=3, between_rounds=steps, at_the_end=steps)
+    synthetic = tv.RAPpp(schema, 10.0, preset=moderate).fit(frame).sample(5000, seed=0)
+    assert (synthetic["c1"] == synthetic["c2"]).mean() > 0.9
+    assert ((synthetic["x"] > np.median(x)) == (synthetic["y"] == 1)).mean() > 0.9
+    for name in ("c1", "c2", "y"):
+        shares = [f[name].value_counts(normalize=True).sort_index() for f in (frame, synthetic)]
+        assert np.abs(shares[0] - shares[1]).max() < 0.03
+    assert abs(np.median(synthetic["x"]) - np.median(x)) < 5

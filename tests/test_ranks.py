@@ -1,0 +1,268 @@
+"""Rank space is learnt level by level: exact where there is no noise, close where there is, and paid for."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabveil.curator import Curator
+from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
+from tabveil.queries import GRID
+from tabveil.ranks import BRANCHES, FIRST_RUNS, LEVELS, learn_ranks
+from tabveil.scale import Lattice, Ranks
+from tabveil.schema import Schema
+from tabveil.table import Table
+from test_curator import SpyNoise, WatchedRows
+
+WHOLE = {"min": 0, "max": 99, "decimals": 0}
+FINE = {"min": 0, "max": 1_000_000, "decimals": 0}
+
+
+def lattice_of(*rules: dict) -> Lattice:
+    columns = {f"x{number}": {"type": "numerical", **rule} for number, rule in enumerate(rules)}
+    columns["c"] = {"type": "categorical", "values": [0]}
+    return Lattice.of(Schema.from_dict({"columns": columns}))
+
+
+def table_of(*columns: np.ndarray) -> Table:
+    numbers = np.column_stack([np.asarray(column, float) for column in columns])
+    return Table(np.zeros((len(numbers), 1), np.int32), numbers)
+
+
+def door(
+    table: Table, rho: Fraction, relation: Relation = Relation.ADD_REMOVE, noise: Noise | None = None
+) -> tuple[Curator, Allowance]:
+    """A curator without noise unless told otherwise, and what it may spend."""
+    allowance = Ledger.in_memory(relation).allowance(rho, "test")
+    return Curator(WatchedRows(table, allowance), allowance, relation, noise=noise or SpyNoise()), allowance
+
+
+def share_below(lattice: Lattice, ranks: Ranks, column: int, numbers: np.ndarray) -> np.ndarray:
+    """The true share of rows below the start of each run, and of all rows at the end."""
+    points = np.sort(np.clip(np.rint((numbers - lattice.low[column]) / lattice.step[column]), 0, None))
+    starts = np.append(ranks.starts[column], lattice.sizes[column])
+    return np.searchsorted(points, starts, "left") / len(points)
+
+
+def heavy_tail(rows: int) -> np.ndarray:
+    """A third zeros, a heap at 40,000, and a tail over five orders of magnitude."""
+    random = np.random.default_rng(0)
+    wage = np.minimum(random.lognormal(9, 2, rows).round(), 1_000_000)
+    return np.select([random.random(rows) < 0.33, random.random(rows) < 0.1], [0, 40_000], wage)
+
+
+def ages(rows: int) -> np.ndarray:
+    return np.random.default_rng(1).normal(45, 18, rows).round().clip(0, 99)
+
+
+# -- without noise ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 10), Fraction(2)])
+def test_without_noise_every_measured_height_is_the_true_share(rho: Fraction) -> None:
+    lattice, columns = lattice_of(WHOLE, FINE), (ages(5000), heavy_tail(5000))
+    curator, _ = door(table_of(*columns), rho)
+    ranks, _, _ = learn_ranks(curator, lattice, rho, 5000)
+    for column, numbers in enumerate(columns):
+        assert ranks.starts[column][0] == 0 and (np.diff(ranks.starts[column]) > 0).all()
+        assert ranks.heights[column][0] == 0 and ranks.heights[column][-1] == 1
+        assert (np.diff(ranks.heights[column]) >= 0).all()
+        truth = share_below(lattice, ranks, column, numbers)
+        np.testing.assert_allclose(ranks.heights[column], truth, rtol=0, atol=0.51 / GRID)
+
+
+def test_a_point_that_stands_above_the_noise_becomes_a_run_of_its_own() -> None:
+    wage = heavy_tail(5000)
+    curator, _ = door(table_of(wage), Fraction(1))
+    ranks, _, _ = learn_ranks(curator, lattice_of(FINE), Fraction(1), 5000)
+    # A run is cut on while it holds more than six times the noise of the next level, which is at most
+    # σ = √(1 / (2 ρ · 3/20)) = 1.8 here: any point of more than eleven rows is reached.
+    for point in np.nonzero(np.bincount(wage.astype(int)) > 11)[0]:
+        assert {point, point + 1} <= {*ranks.starts[0].tolist(), 1_000_001}
+
+
+def test_what_holds_few_rows_is_not_cut_further() -> None:
+    curator, _ = door(table_of(heavy_tail(5000)), Fraction(1, 1000))
+    ranks, _, _ = learn_ranks(curator, lattice_of(FINE), Fraction(1, 1000), 5000)
+    assert len(ranks.starts[0]) < FIRST_RUNS + 4 * BRANCHES
+
+
+# -- with noise ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_with_noise_the_distribution_is_close_to_the_truth(relation: Relation) -> None:
+    rows, rho = 20_000, Fraction(1, 4)
+    lattice, columns = lattice_of(WHOLE, FINE), (ages(rows), heavy_tail(rows))
+    curator, allowance = door(table_of(*columns), rho, relation, OpenDPNoise())
+    ranks, _, _ = learn_ranks(curator, lattice, rho, rows)
+    # A height sums at most k noises on each level, of standard deviation σ√k; each level gets six of those.
+    levels = zip(allowance.charges, (FIRST_RUNS, BRANCHES, BRANCHES, BRANCHES), strict=True)
+    off = sum(6 * charge.details["scale"] * parts**0.5 for charge, parts in levels)
+    for column, numbers in enumerate(columns):
+        gap = np.abs(ranks.heights[column] - share_below(lattice, ranks, column, numbers)).max()
+        assert gap <= off / rows < 0.06
+
+
+def test_with_noise_a_spike_still_comes_back_exactly() -> None:
+    numbers = np.where(np.arange(20_000) % 2, 40, ages(20_000))
+    curator, _ = door(table_of(numbers), Fraction(1, 10), noise=OpenDPNoise())
+    ranks, _, _ = learn_ranks(curator, lattice_of(WHOLE), Fraction(1, 10), 20_000)
+    drawn = ranks.numbers(((np.arange(GRID) + 0.5) / GRID)[:, None])[:, 0]
+    assert (drawn == 40).mean() == pytest.approx((numbers == 40).mean(), abs=0.01)
+
+
+# -- what it costs ------------------------------------------------------------------------------------------
+
+TABLES = {
+    "ages": (WHOLE, ages(3000)),
+    "heavy tail": (FINE, heavy_tail(3000)),
+    "one point": (FINE, np.full(3000, 777)),
+    "the lowest point": (FINE, np.zeros(3000)),
+    "the highest point": (FINE, np.full(3000, 1_000_000)),
+    "one row": (FINE, np.array([123_456])),
+    "no rows": (FINE, np.zeros(0)),
+    "three points": ({"min": 0, "max": 2, "decimals": 0}, np.arange(3000) % 3),
+    "two points, one of them empty": ({"min": 0, "max": 1, "decimals": 0}, np.zeros(3000)),
+    "no decimals declared": ({"min": -1, "max": 1}, np.sin(np.arange(3000))),
+}
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("rho", [Fraction(1, 7_000_001), Fraction(1, 300), Fraction(3)])
+def test_what_was_charged_and_what_is_left_add_up_exactly(
+    relation: Relation, name: str, rho: Fraction
+) -> None:
+    rule, numbers = TABLES[name]
+    curator, allowance = door(table_of(numbers), rho, relation)
+    ranks, first_scale, left = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
+    assert allowance.spent + left == rho and left >= 0
+    assert 1 <= len(allowance.charges) <= len(LEVELS)
+    assert [charge.rho for charge in allowance.charges] == [rho * s for s in LEVELS][: len(allowance.charges)]
+    assert first_scale == allowance.charges[0].details["scale"]
+    places = ranks.positions(table_of(numbers))
+    assert ((places >= 0) & (places < GRID)).all()
+
+
+def test_levels_never_cost_more_than_the_whole() -> None:
+    assert sum(LEVELS) == 1 and all(share > 0 for share in LEVELS)
+
+
+def test_tables_without_numbers_cost_nothing() -> None:
+    schema = Schema.from_dict({"columns": {"c": {"type": "categorical", "values": [0]}}})
+    curator, allowance = door(Table(np.zeros((5, 1), np.int32), np.zeros((5, 0))), Fraction(1))
+    ranks, scale, left = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
+    assert (ranks.starts, scale, left, allowance.spent) == ((), 0.0, 1, 0)
+
+
+# -- tables of any shape ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["one point", "the lowest point", "the highest point"])
+def test_when_all_rows_are_alike_every_place_means_their_number(name: str) -> None:
+    rule, numbers = TABLES[name]
+    curator, _ = door(table_of(numbers), Fraction(1))
+    ranks, _, _ = learn_ranks(curator, lattice_of(rule), Fraction(1), len(numbers))
+    assert (ranks.numbers(np.linspace(0, 1, 1001)[:, None]) == numbers[0]).all()
+
+
+@pytest.mark.parametrize("total", [0, 1, 500])
+@pytest.mark.parametrize("noise", [SpyNoise, OpenDPNoise])
+def test_a_table_without_rows_gives_a_usable_scale(total: int, noise: type) -> None:
+    curator, _ = door(table_of(np.zeros(0)), Fraction(1, 10), noise=noise())
+    ranks, _, _ = learn_ranks(curator, lattice_of(WHOLE), Fraction(1, 10), total)
+    heights = ranks.heights[0]
+    assert heights[0] == 0 and heights[-1] == 1 and (np.diff(heights) >= 0).all()
+    numbers = ranks.numbers(np.linspace(0, 1, 101)[:, None])
+    assert ((numbers >= 0) & (numbers <= 99)).all()
+
+
+def test_fewer_points_than_runs_are_all_told_apart() -> None:
+    curator, _ = door(table_of(np.arange(3000) % 3), Fraction(1))
+    lattice = lattice_of({"min": 0, "max": 2, "decimals": 0})
+    ranks, _, _ = learn_ranks(curator, lattice, Fraction(1), 3000)
+    assert ranks.starts[0].tolist() == [0, 1, 2]
+    assert ranks.heights[0] == pytest.approx([0, 1 / 3, 2 / 3, 1], abs=1 / GRID)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    rows=st.integers(0, 60),
+    size=st.integers(2, 5000),
+    total=st.integers(0, 2000),
+    exponent=st.integers(-5, 2),
+)
+def test_any_counts_make_a_distribution(seed: int, rows: int, size: int, total: int, exponent: int) -> None:
+    random, rho = np.random.default_rng(seed), Fraction(10) ** exponent
+    curator, allowance = door(table_of(random.integers(0, size, rows)), rho, noise=OpenDPNoise())
+    lattice = lattice_of({"min": 0, "max": size - 1, "decimals": 0})
+    ranks, _, left = learn_ranks(curator, lattice, rho, total)
+    assert ranks.heights[0][0] == 0 and ranks.heights[0][-1] == 1
+    assert (np.diff(ranks.heights[0]) >= 0).all() and (np.diff(ranks.starts[0]) > 0).all()
+    assert ranks.starts[0][0] == 0 and ranks.starts[0][-1] < size
+    assert allowance.spent + left == rho
+
+
+# -- sensitivity --------------------------------------------------------------------------------------------
+
+
+def disjoint_runs(random: np.random.Generator, size: int, most: int) -> np.ndarray:
+    """Some of the runs between random cuts, [runs, 2]; perhaps none."""
+    ends = np.unique(random.integers(0, size + 1, 2 * int(random.integers(0, most + 1))))
+    runs = np.stack([ends[:-1], ends[1:]], 1) if len(ends) > 1 else np.zeros((0, 2), int)
+    return runs[random.random(len(runs)) < 0.8]
+
+
+@pytest.mark.parametrize("relation", Relation)
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 100_000), rows=st.integers(1, 30), columns=st.integers(1, 4))
+def test_no_neighbour_moves_counts_of_runs_past_what_was_charged(
+    relation: Relation, seed: int, rows: int, columns: int
+) -> None:
+    random = np.random.default_rng(seed)
+    lattice = lattice_of(*[{"min": 0, "max": 30, "decimals": 0}] * columns)
+    asked = [disjoint_runs(random, 31, 6) for _ in range(columns)]
+    asked[0] = asked[0] if len(asked[0]) else np.array([[0, 31]])
+    numbers = random.integers(-5, 40, (rows + 1, columns)).astype(float)  # some of them out of bounds
+    kept = range(1, rows) if relation is Relation.ADD_REMOVE else [rows, *range(1, rows)]
+    found = []
+    for chosen in (range(rows), kept):
+        table = table_of(*numbers[list(chosen)].T)
+        curator, allowance = door(table, Fraction(1, 2), relation)
+        found.append(curator.intervals(lattice, asked, Fraction(1, 2)))
+    moved = 1 if relation is Relation.ADD_REMOVE else 2
+    changes = [a - b for a, b in zip(found[0].counts, found[1].counts, strict=True)]
+    for change in changes:
+        assert np.abs(change).sum() <= moved
+        assert (change**2).sum() <= moved
+    charged = sum(len(runs) > 0 for runs in asked) * moved
+    assert sum((change**2).sum() for change in changes) <= charged
+    assert found[0].scale == allowance.charges[0].details["scale"] == pytest.approx(charged**0.5)  # ρ = 1/2
+
+
+@pytest.mark.parametrize(("relation", "moved"), [(Relation.ADD_REMOVE, 1), (Relation.SUBSTITUTE, 2)])
+def test_the_noise_of_runs_follows_columns_and_relation(relation: Relation, moved: int) -> None:
+    lattice, rho = lattice_of(WHOLE, WHOLE, FINE), Fraction(1, 50)
+    some, none = np.array([[0, 10], [10, 20], [50, 51]]), np.zeros((0, 2), int)
+    table = table_of(ages(100), ages(100), heavy_tail(100))
+    for asked, columns in (([some, some, some], 3), ([some, none, some], 2), ([none, some, none], 1)):
+        noise = SpyNoise()
+        curator, allowance = door(table, rho, relation, noise)
+        counts, scale = curator.intervals(lattice, asked, rho)
+        assert scale == pytest.approx((columns * moved / (2 * float(rho))) ** 0.5, rel=1e-12)
+        assert Fraction(scale) ** 2 >= columns * moved / (2 * rho)  # rounded against the data's user
+        assert noise.scales == [scale] and noise.noised == sum(map(len, asked))
+        assert [len(c) for c in counts] == [len(runs) for runs in asked]
+        assert allowance.charges[0].details["cells"] == noise.noised
+
+
+def test_counts_of_runs_are_the_rows_inside_them() -> None:
+    lattice, numbers = lattice_of(WHOLE), ages(500)
+    runs = np.array([[0, 30], [30, 31], [60, 100]])
+    curator, _ = door(table_of(numbers), Fraction(1))
+    counts, _ = curator.intervals(lattice, [runs], Fraction(1))
+    assert counts[0].tolist() == [((numbers >= a) & (numbers < b)).sum() for a, b in runs]
