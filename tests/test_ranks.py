@@ -83,6 +83,14 @@ def test_a_point_that_stands_above_the_noise_becomes_a_run_of_its_own() -> None:
         assert {point, point + 1} <= {*ranks.starts[0].tolist(), 1_000_001}
 
 
+@pytest.mark.parametrize("runs", [[[0, 10], [5, 20]], [[10, 20], [0, 5]], [[0, 10], [0, 10]]])
+def test_runs_that_overlap_are_refused_before_anything_is_charged(runs: list[list[int]]) -> None:
+    curator, allowance = door(table_of(ages(100)), Fraction(1))
+    with pytest.raises(ValueError, match="overlap"):
+        curator.intervals(lattice_of(WHOLE), [np.array(runs)], Fraction(1, 2))
+    assert allowance.spent == 0
+
+
 def test_what_holds_few_rows_is_not_cut_further() -> None:
     curator, _ = door(table_of(heavy_tail(5000)), Fraction(1, 1000))
     ranks, _, _ = learn_ranks(curator, lattice_of(FINE), Fraction(1, 1000), 5000)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import jax
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table as Grid
 
@@ -265,12 +266,12 @@ def ledger_show(
             )
         )
         return
-    grid = Grid("when", "what", "mechanism", "ρ", "ε so far")
+    grid = Grid("when (UTC)", "what", "mechanism", "ρ", "ε so far", box=SIMPLE)
     running = 0 * ledger.spent
     for charge in ledger.charges:
         running += charge.rho
         grid.add_row(
-            charge.when,
+            charge.when[:16].replace("T", " "),
             charge.what,
             charge.mechanism,
             f"{float(charge.rho):.3g}",

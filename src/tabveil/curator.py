@@ -149,6 +149,8 @@ class Curator:
 
         The runs of one column are part of a partition of the rows, so each column moves like one query.
         """
+        if any((np.diff(runs.ravel()) < 0).any() for runs in asked):
+            raise ValueError("Runs must be in order and must not overlap: the noise is made for a partition.")
         columns = sum(len(runs) > 0 for runs in asked)
         moved = 1 if self._relation is Relation.ADD_REMOVE else 2
         scale = gaussian_scale(rho, columns * moved)
@@ -181,10 +183,7 @@ class Curator:
         """Exact counts of the whole workload, from one pass over the rows; they never leave this object."""
         if self._counted is None or self._counted[0] is not workload:
             counts = self._engine.total(self._rows.batches(), lambda batch: count(workload, batch))
-            self._counted = (
-                workload,
-                counts or [f.nothing() for f in workload.families],
-            )
+            self._counted = workload, counts or [f.nothing() for f in workload.families]
         return self._counted[1]
 
 

@@ -680,9 +680,7 @@ def test_a_process_that_did_not_open_the_ledger_cannot_charge_it(used, monkeypat
     assert used.read_bytes() == before
 
 
-@pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::RuntimeWarning"
-)  # forks
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # forks
 def test_a_forked_child_cannot_charge_and_cannot_unlock(used):
     with reopened(used) as ledger:
         child = os.fork()
