@@ -5,7 +5,7 @@
     python benchmarks/prepare.py acs2018_14states.parquet OUT/vt --state VT
 
 Adult: UCI Adult with its own split. ACS: people of 16 and older with columns of the paper's multitask table
-and its five targets; missing values are a category or 0. Bounds come from the documentation of Census and UCI,
+and its five targets; missing values are a category or 0. Bounds come from documentation of Census and UCI,
 lists of codes are those that occur in the published file.
 """
 
