@@ -13,7 +13,7 @@ test: $(VENV)/installed-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n 2
 
 audit: $(VENV)/installed-for-tests
 	$(BIN)/python -m pytest -m slow

@@ -1,23 +1,10 @@
 """Small public schemas and tables that many tests share."""
 
-import numpy as np
 import pytest
 
+from samples import SMALL
 from tabveil.schema import Schema
-from tabveil.table import Codec, Domain, Table
-
-SMALL = {
-    "columns": {
-        "sex": {"type": "categorical", "values": ["F", "M"]},
-        "city": {"type": "categorical", "values": ["a", "b", "c"]},
-        "job": {"type": "categorical", "values": ["x", "y", "z", "w"]},
-        "income": {"type": "categorical", "values": ["low", "high"]},
-        "employed": {"type": "categorical", "values": ["no", "yes", "unknown"]},
-        "age": {"type": "numerical", "min": 0, "max": 100, "decimals": 0},
-        "wage": {"type": "numerical", "min": 0, "max": 1000, "decimals": 1},
-    },
-    "targets": ["income", "employed"],
-}
+from tabveil.table import Codec, Domain
 
 
 @pytest.fixture
@@ -33,12 +20,3 @@ def codec(schema: Schema) -> Codec:
 @pytest.fixture
 def domain(codec: Codec) -> Domain:
     return codec.domain
-
-
-def random_table(domain: Domain, rows: int, seed: int) -> Table:
-    """Uniformly random codes and numbers between 0 and 100."""
-    random = np.random.default_rng(seed)
-    codes = np.empty((rows, len(domain.sizes)), np.int32)
-    for axis, size in enumerate(domain.sizes):
-        codes[:, axis] = random.integers(0, size, rows)
-    return Table(codes, random.random((rows, len(domain.numerical))) * 100)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import tabveil as tv
-from conftest import SMALL, random_table
+from samples import SMALL, random_table
 from tabveil import cli
 from tabveil.presets import PRESETS, Paper
 from tabveil.privacy import Ledger

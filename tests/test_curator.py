@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from conftest import random_table
+from samples import random_table
 from tabveil.curator import Curator, Workload, count
 from tabveil.errors import BudgetExceeded
 from tabveil.privacy import Allowance, Budget, Ledger, Relation

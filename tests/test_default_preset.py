@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
-from conftest import SMALL, random_table
+from samples import SMALL, random_table
 from tabveil.curator import Answer, Curator
 from tabveil.presets import Default
 from tabveil.presets.default import evenly_within_bins, independent_columns
@@ -339,7 +339,7 @@ def test_spreading_numbers_keeps_every_bin_and_every_order(
             order = np.argsort(before[inside], kind="stable")
             assert (np.diff(after[inside][order]) > 0).all()
             assert np.diff(after[inside][order]) == pytest.approx(room[inside][0], abs=1e-6)
-        ends = np.concatenate([[0], between - 0.5, [GRID]]) / GRID
+        ends = np.concatenate([[0], between, [GRID]]) / GRID
         assert (after - room / 2 >= ends[bins] - 1e-6).all()  # copies of a row stay in its bin
         assert (after + room / 2 <= ends[bins + 1] + 1e-6).all()
 
@@ -398,3 +398,15 @@ def test_a_strong_signal_is_learnt() -> None:
         shares = [f[name].value_counts(normalize=True).sort_index() for f in (frame, synthetic)]
         assert np.abs(shares[0] - shares[1]).max() < 0.03
     assert abs(np.median(synthetic["x"]) - np.median(x)) < 5
+
+
+def test_a_schema_too_large_for_memory_is_refused_before_anything_is_spent() -> None:
+    columns = {f"c{i}": {"type": "categorical", "values": list(range(9000))} for i in range(2)}
+    schema = tv.Schema.from_dict({"columns": columns})
+    with Ledger.in_memory(Relation.ADD_REMOVE) as ledger:
+        allowance = ledger.allowance(Fraction(1), "test")
+        curator = Curator(None, allowance, Relation.ADD_REMOVE)  # type: ignore[arg-type]
+        with pytest.raises(tv.InvalidInput, match="GB"):
+            domain = Codec(schema).domain
+            Default()(curator, schema, domain, Fraction(1), Relation.ADD_REMOVE, 0, lambda status: None)
+        assert allowance.spent == 0

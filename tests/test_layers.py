@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "tabveil"
 # Each room may import the rooms named here, and no other.
 MAY_IMPORT = {
     "errors": set(),
+    "measurement": set(),
     "files": {"errors"},
     "privacy": {"errors"},
     "schema": {"errors", "files"},
@@ -18,16 +19,17 @@ MAY_IMPORT = {
     "queries": {"table"},
     "scale": {"queries", "schema", "table"},
     "engines": set(),
-    "curator": {"engines", "privacy", "queries", "scale", "table"},
+    "curator": {"engines", "measurement", "privacy", "queries", "scale", "table"},
     "projection": {"queries", "table"},
     "ranks": {"curator", "queries", "scale"},
     "rappp": {"curator", "projection", "queries"},
     "presets": {
         "curator", "errors", "privacy", "projection", "queries", "ranks", "rappp", "scale", "schema", "table",
     },
-    "release": {"errors", "files", "frames", "scale", "schema", "table"},
+    "release": {"errors", "files", "frames", "measurement", "scale", "schema", "table"},
     "synthesizer": {
-        "curator", "errors", "frames", "presets", "privacy", "rappp", "release", "schema", "table",
+        "curator", "errors", "frames", "measurement", "presets", "privacy", "rappp", "release", "schema",
+        "table",
     },
     "metrics": {"errors", "frames", "schema", "table"},
     "datasets": {"schema"},

@@ -351,3 +351,10 @@ def test_the_points_of_a_lattice_are_few_enough_and_come_back(extreme: str) -> N
 
 def test_bounds_closer_than_a_float_can_be_cut_are_no_obstacle() -> None:
     assert Lattice.of(schema_of({"min": 0, "max": 5e-324})).sizes[0] >= 2
+
+
+def test_a_coarse_lattice_still_holds_round_numbers() -> None:
+    lattice = Lattice.of(schema_of({"min": 0, "max": 5_000_000, "decimals": 0}))
+    assert lattice.step[0] == 5
+    back = lattice.numbers(lattice.points(np.array([[0.0], [40_000.0], [50_000.0], [5_000_000.0]])))
+    assert back.ravel().tolist() == [0, 40_000, 50_000, 5_000_000]

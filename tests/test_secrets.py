@@ -336,7 +336,7 @@ class LockingCurator(Curator):
         try:
             self.given.append(answer())
         finally:
-            self.locked_rows.locked, self._counted, self._pointed = True, None, None
+            self.locked_rows.locked, self._exact, self._exact_by_point = True, None, None
         return self.given[-1]
 
     def total(self, *asked: Any) -> Any:

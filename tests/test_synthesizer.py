@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
-from conftest import SMALL, random_table
+from samples import SMALL, random_table
 from tabveil.presets import PRESETS, Default, Paper, Preset
 from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing
@@ -267,3 +267,20 @@ def test_parameters_follow_the_habits_of_scikit_learn(schema: tv.Schema) -> None
     assert model.set_params(epsilon=0.5).epsilon == 0.5
     with pytest.raises(tv.InvalidInput):
         model.set_params(epsilom=1)
+
+
+def test_few_candidates_do_not_run_out(schema: tv.Schema, frame: pd.DataFrame) -> None:
+    few = Paper(thresholds=7, threshold_epochs=50, picks=3, rows=20, annealing=FAST)
+    assert len(tv.RAPpp(schema, 1.0, preset=few).fit(frame).sample(5)) == 5
+
+
+def test_rap_is_for_categorical_columns(
+    schema: tv.Schema, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PRESETS, "paper", TINY["paper"])
+    with pytest.raises(tv.InvalidInput, match="categorical"):
+        tv.RAP(schema, 1.0).fit(frame)
+    categorical = tv.Schema.from_dict(without("age", "wage"))
+    model = tv.RAP(categorical, 1.0).fit(frame)
+    assert set(model.measurements_["family"]) == {"row count", "marginals"}
+    assert model.get_params()["preset"] == "paper"

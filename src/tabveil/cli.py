@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -94,7 +95,7 @@ def schema_init(
     draft = draft_schema(data, public=public)
     save_document(draft, schema)
     todo = "" if public else " Replace each TODO by what is publicly known; do not read it off the data."
-    out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}")
+    out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}", markup=False)
 
 
 @schema_app.command("check")
@@ -204,12 +205,12 @@ def evaluate(
         scores = tv.evaluate(
             real=real, test=test, synthetic=synthetic, schema=tv.Schema.load(schema), targets=targets or None
         )
+    err.print("NOT PRIVATE: computed from real rows; do not publish.", style="bold red")
     if as_json:
         print(scores.to_json(orient="records"))
         return
     from tabveil.metrics import summary_table
 
-    err.print("NOT PRIVATE: computed from real rows; do not publish.", style="bold red")
     out.print(summary_table(scores))
 
 
@@ -217,7 +218,7 @@ def evaluate(
 def ledger_new(
     file: Annotated[Path, typer.Argument(help="The ledger file to create.")],
     epsilon: Annotated[float, typer.Option(help="The most that all fits on this data together may spend.")],
-    delta: Annotated[float, typer.Option(help="The δ of that promise.")] = 1e-9,
+    delta: Annotated[float, typer.Option(help="The δ of that promise.")] = DEFAULT_DELTA,
     neighbours: Annotated[
         Relation, typer.Option(help="The relation all fits must use.")
     ] = Relation.ADD_REMOVE,
@@ -267,7 +268,7 @@ def ledger_show(
         )
         return
     grid = Grid("when (UTC)", "what", "mechanism", "ρ", "ε so far", box=SIMPLE)
-    running = 0 * ledger.spent
+    running = Fraction(0)
     for charge in ledger.charges:
         running += charge.rho
         grid.add_row(

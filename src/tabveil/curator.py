@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tabveil.engines import Local
+from tabveil.measurement import Measurement
 from tabveil.privacy import Allowance, Noise, OpenDPNoise, Relation, gaussian_scale, selection_scale
 from tabveil.queries import QueryFamily, real_rows
 from tabveil.scale import Lattice, Scale
@@ -32,17 +33,6 @@ class Answer:
     counts: np.ndarray  # [picks, width], whole numbers
     scale: float
     derived: bool = False  # follows from other noisy counts; nothing was measured for it
-
-
-@dataclass(frozen=True)
-class NoisyCounts:
-    """What a look besides the workload brought to light, in words and numbers; may be published."""
-
-    family: str
-    query: str
-    standard_error: float
-    cells: tuple[str, ...]
-    counts: tuple[int, ...]
 
 
 class Intervals(NamedTuple):
@@ -76,9 +66,9 @@ class Curator:
         self._relation = relation
         self._noise = noise or OpenDPNoise()
         self._engine = engine or Local()
-        self.counts: list[NoisyCounts] = []
-        self._counted: tuple[Workload, list[np.ndarray]] | None = None
-        self._pointed: tuple[Lattice, list[np.ndarray]] | None = None
+        self.published: list[Measurement] = []
+        self._exact: tuple[Workload, list[np.ndarray]] | None = None
+        self._exact_by_point: tuple[Lattice, list[np.ndarray]] | None = None
 
     def __repr__(self) -> str:
         return f"Curator(relation={self._relation.value})"  # and nothing of the rows
@@ -98,12 +88,12 @@ class Curator:
             self._rows.batches(), lambda batch: [np.array([len(batch.codes)], np.int64)]
         )
         noisy = self._noise.gaussian(rows[0] if rows else np.zeros(1, np.int64), scale)
-        self.counts.append(NoisyCounts("row count", "all rows", scale, ("all",), (int(noisy[0]),)))
+        self.published.append(Measurement("row count", "all rows", scale, ("all",), (int(noisy[0]),)))
         return max(1, int(noisy[0]))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
         """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public."""
-        return gaussian_scale(rho, picks * self._moved(queries))
+        return gaussian_scale(rho, picks * self._moved(queries.spread))
 
     def select(
         self,
@@ -121,12 +111,12 @@ class Curator:
         more than the declared sensitivity. See docs/proofs/selection.md.
         """
         queries = workload.families[family]
-        sensitivity = self._moved(queries)
+        sensitivity = self._moved(queries.spread)
         scale = selection_scale(rho, picks, sensitivity)
         self._allowance.charge(
             f"selecting {picks} of {queries.name}", rho, "noisy top-K", scale=scale, candidates=len(queries)
         )
-        counts = self._counts(workload)[family]
+        counts = self._exact_counts(workload)[family]
         scores = queries.errors(counts, expected) - bias
         candidates = np.setdiff1d(np.arange(len(queries)), exclude)
         return candidates[self._noise.top(scores[candidates], picks, scale)]
@@ -139,7 +129,7 @@ class Curator:
         self._allowance.charge(
             f"measuring {len(picks)} {queries.name}", rho, "discrete Gaussian", scale=scale, cells=cells
         )
-        counts = np.asarray(workload.families[family].cells_in(self._counts(workload)[family], picks))
+        counts = np.asarray(workload.families[family].cells_in(self._exact_counts(workload)[family], picks))
         noisy = np.zeros_like(counts)
         noisy[queries.filled] = self._noise.gaussian(counts[queries.filled], scale)
         return Answer(family, np.asarray(picks), noisy, scale)
@@ -149,42 +139,45 @@ class Curator:
 
         The runs of one column are part of a partition of the rows, so each column moves like one query.
         """
-        if any((np.diff(runs.ravel()) < 0).any() for runs in asked):
-            raise ValueError("Runs must be in order and must not overlap: the noise is made for a partition.")
+        for runs, size in zip(asked, lattice.sizes, strict=True):
+            ends = np.concatenate([[0], runs.ravel(), [size]])
+            if (np.diff(ends) < 0).any():
+                raise ValueError("Runs must lie in order, inside the column, and must not overlap.")
         columns = sum(len(runs) > 0 for runs in asked)
-        moved = 1 if self._relation is Relation.ADD_REMOVE else 2
-        scale = gaussian_scale(rho, columns * moved)
+        scale = gaussian_scale(rho, columns * self._moved(spread=2))
         sizes = [len(runs) for runs in asked]
         self._allowance.charge(
             f"measuring {columns} distributions", rho, "discrete Gaussian", scale=scale, cells=sum(sizes)
         )
-        below = [np.concatenate([[0], np.cumsum(points)]) for points in self._points(lattice)]
+        below = [np.concatenate([[0], np.cumsum(points)]) for points in self._exact_points(lattice)]
         counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
         noisy = self._noise.gaussian(np.concatenate(counts), scale)
         found = np.split(noisy, np.cumsum(sizes)[:-1])
         for column, (runs, noisy_counts) in enumerate(zip(asked, found, strict=True)):
             if len(runs):
                 cells, shown = tuple(lattice.words(column, runs)), tuple(noisy_counts.tolist())
-                self.counts.append(NoisyCounts("distributions", lattice.names[column], scale, cells, shown))
+                self.published.append(
+                    Measurement("distributions", lattice.names[column], scale, cells, shown)
+                )
         return Intervals(found, scale)
 
-    def _points(self, lattice: Lattice) -> list[np.ndarray]:
+    def _exact_points(self, lattice: Lattice) -> list[np.ndarray]:
         """Exact counts of every point of every numerical column, from one pass over the rows."""
-        if self._pointed is None or self._pointed[0] is not lattice:
+        if self._exact_by_point is None or self._exact_by_point[0] is not lattice:
             counts = self._engine.total(self._rows.batches(), lambda batch: _count_points(lattice, batch))
-            self._pointed = lattice, counts or [np.zeros(size, np.int64) for size in lattice.sizes]
-        return self._pointed[1]
+            self._exact_by_point = lattice, counts or [np.zeros(size, np.int64) for size in lattice.sizes]
+        return self._exact_by_point[1]
 
-    def _moved(self, queries: QueryFamily) -> int:
-        """How many cells of one query a neighbouring table can move by one."""
-        return 1 if self._relation is Relation.ADD_REMOVE else queries.spread
+    def _moved(self, spread: int) -> int:
+        """How many cells of one query a neighbouring table can move by one; `spread` if a row is replaced."""
+        return 1 if self._relation is Relation.ADD_REMOVE else spread
 
-    def _counts(self, workload: Workload) -> list[np.ndarray]:
+    def _exact_counts(self, workload: Workload) -> list[np.ndarray]:
         """Exact counts of the whole workload, from one pass over the rows; they never leave this object."""
-        if self._counted is None or self._counted[0] is not workload:
+        if self._exact is None or self._exact[0] is not workload:
             counts = self._engine.total(self._rows.batches(), lambda batch: count(workload, batch))
-            self._counted = workload, counts or [f.nothing() for f in workload.families]
-        return self._counted[1]
+            self._exact = workload, counts or [f.nothing() for f in workload.families]
+        return self._exact[1]
 
 
 def _count_points(lattice: Lattice, table: Table) -> list[np.ndarray]:

@@ -25,7 +25,7 @@ def learn_ranks(
     columns = len(lattice.sizes)
     if not columns:
         return Ranks(lattice, (), ()), 0.0, rho
-    runs = [_cut(np.array([[0, size]]), _first_runs(size, rho, columns, total)) for size in lattice.sizes]
+    runs = [_cut(np.array([[0, size]]), _first_runs(rho, columns, total)) for size in lattice.sizes]
     masses: list[np.ndarray] = [np.array([float(total)])] * columns
     parents = [np.zeros(len(r), int) for r in runs]
     done: list[list[tuple[int, int, float]]] = [[] for _ in range(columns)]
@@ -53,7 +53,7 @@ def learn_ranks(
     return _ranks(lattice, done), first_scale, left
 
 
-def _first_runs(size: int, rho: Fraction, columns: int, total: int) -> int:
+def _first_runs(rho: Fraction, columns: int, total: int) -> int:
     """Few runs where noise is large: an average run should hold several times its noise."""
     scale = (columns / (2 * float(rho * LEVELS[0]))) ** 0.5
     return int(np.clip(total / (8 * scale), 8, FIRST_RUNS))

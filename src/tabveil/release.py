@@ -1,6 +1,7 @@
 """What leaves the building: a fitted table to sample from, its noisy answers, and what it cost."""
 
 import json
+import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,23 +13,14 @@ import pandas as pd
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_folder
 from tabveil.frames import as_kind
+from tabveil.measurement import Measurement
 from tabveil.scale import Scale, scale_from_dict
 from tabveil.schema import Schema
 from tabveil.table import Codec, Table
 
 FORMAT = 1
+SLICE = 10_000_000  # numbers held at once while categories are drawn
 ARRAYS = ("probabilities", "numbers", "slack")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """The noisy counts of one query, and the standard deviation of the noise in each."""
-
-    family: str
-    query: str
-    standard_error: float
-    cells: tuple[str, ...]
-    counts: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -47,10 +39,11 @@ class Release:
 
     def sample(self, rows: int, *, seed: int | None = None, kind: str | None = None) -> Any:
         """Draw this many synthetic rows; costs nothing, as often as you like."""
-        if not isinstance(rows, int) or rows <= 0:
+        if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows <= 0:
             raise InvalidInput(
                 f"{rows} rows were asked for; the number must be 1 or more.", "Ask for e.g. 1000 rows."
             )
+        rows = operator.index(rows)
         codec = Codec(self.schema)
         random = np.random.default_rng(seed)
         drawn = _copies(rows, self.probabilities.shape[1], random)
@@ -77,7 +70,9 @@ class Release:
         for axis, (start, size) in enumerate(zip(offsets, sizes, strict=True)):
             below = np.cumsum(self.probabilities[start : start + size], axis=0, dtype=np.float64)
             level = _spread(drawn, random) * below[-1, drawn]
-            codes[:, axis] = np.minimum((below[:, drawn] <= level).sum(axis=0), size - 1)
+            for part in _slices(len(drawn), SLICE // size + 1):
+                reached = (below[:, drawn[part]] <= level[part]).sum(axis=0)
+                codes[part, axis] = np.minimum(reached, size - 1)
         return codes
 
     def save(self, path: str | Path) -> None:
@@ -136,7 +131,7 @@ class Release:
         arrays = self.probabilities, self.numbers, self.slack
         right = tuple(a.shape for a in arrays) == shapes and rows > 0
         inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
-        if not (right and inside):
+        if not (right and inside and self.scale.fits(len(domain.numerical))):
             raise InvalidInput(
                 "The release does not match its own schema.",
                 "Copy it again, or ask its owner for another copy.",
@@ -149,6 +144,10 @@ def _write_json(path: Path, content: Any) -> None:
 
 def _read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _slices(length: int, size: int) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, length, size)]
 
 
 def _copies(rows: int, available: int, random: np.random.Generator) -> np.ndarray:

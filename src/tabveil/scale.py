@@ -1,5 +1,6 @@
 """From the numbers of a column to its place between 0 and 1, and back."""
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +26,9 @@ class Scale(Protocol):
     def to_dict(self) -> dict:
         """A form for JSON."""
 
+    def fits(self, columns: int) -> bool:
+        """Whether this is a whole scale for so many columns; a file may say anything."""
+
 
 @dataclass(frozen=True)
 class MinMax:
@@ -49,6 +53,9 @@ class MinMax:
     def to_dict(self) -> dict:
         return {"kind": "min-max"}
 
+    def fits(self, columns: int) -> bool:
+        return len(self.low) == columns
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -56,34 +63,39 @@ class Lattice:
 
     names: tuple[str, ...]
     low: np.ndarray
+    high: np.ndarray
     step: np.ndarray
     sizes: tuple[int, ...]
 
     @classmethod
     def of(cls, schema: Schema) -> "Lattice":
         """The lattice of the schema's numerical columns; public."""
-        low, step, sizes = [], [], []
+        step, sizes = [], []
         for column in _numerical(schema):
             span = column.max - column.min
             finest = span / FINEST or span  # a span so small that its parts underflow has two points
-            wanted = finest if column.decimals is None else max(10.0**-column.decimals, finest)
-            low.append(column.min)
+            # A whole number of the declared units, or round values would fall between the points.
+            unit = finest if column.decimals is None else 10.0**-column.decimals
+            wanted = unit * max(1, math.ceil(finest / unit))
             step.append(wanted)
-            sizes.append(int(np.floor(span / wanted + 0.5)) + 1)
-        return cls(schema.numerical, np.array(low, float), np.array(step, float), tuple(sizes))
+            sizes.append(math.ceil(span / wanted - 1e-6) + 1)  # the last point is the upper bound
+        bounds = MinMax.of(schema)
+        return cls(schema.numerical, bounds.low, bounds.high, np.array(step, float), tuple(sizes))
 
     def points(self, numbers: np.ndarray) -> np.ndarray:
         """The nearest point of each number, [rows, numerical]; each from its own cell alone."""
         nearest = np.rint((numbers - self.low) / self.step)
-        return np.clip(nearest, 0, np.array(self.sizes, float) - 1).astype(np.int64)
+        last = np.array(self.sizes, float) - 1
+        return np.where(numbers >= self.high, last, np.clip(nearest, 0, last)).astype(np.int64)
 
     def numbers(self, points: np.ndarray) -> np.ndarray:
         """The numbers at these points."""
-        return self.low + points * self.step
+        return np.minimum(self.low + points * self.step, self.high)
 
     def words(self, column: int, runs: np.ndarray) -> list[str]:
         """Runs [start, stop) of points of one column as the numbers they cover."""
-        ends = self.low[column] + np.stack([runs[:, 0], runs[:, 1] - 1]) * self.step[column]
+        points = np.stack([runs[:, 0], runs[:, 1] - 1])
+        ends = np.minimum(self.low[column] + points * self.step[column], self.high[column])
         return [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
 
 
@@ -121,6 +133,25 @@ class Ranks:
             inside = np.clip((share - heights[run]) / height, 0, 1 - 1e-9)
             points[:, column] = starts[run] + np.floor(inside * widths[run])
         return self.lattice.numbers(points)
+
+    def fits(self, columns: int) -> bool:
+        return len(self.starts) == len(self.heights) == columns and all(
+            len(heights) == len(starts) + 1 >= 2
+            and starts[0] == 0
+            and (np.diff(np.append(starts, size)) > 0).all()
+            and heights[0] == 0
+            and heights[-1] == 1
+            and (np.diff(heights) >= 0).all()
+            for starts, heights, size in zip(self.starts, self.heights, self.lattice.sizes, strict=True)
+        )
+
+    def words(self, column: int, edges: np.ndarray) -> list[str]:
+        """The bins between these grid positions as the numbers that they cover."""
+        ends = np.concatenate([[0], edges, [GRID]])
+        shares = np.zeros((2 * len(ends) - 2, len(self.starts)))
+        shares[:, column] = np.stack([ends[:-1] + 0.01, ends[1:] - 0.01], 1).ravel() / GRID
+        low, high = self.numbers(shares)[:, column].reshape(-1, 2).T
+        return [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)]
 
     def bins(self, wanted: int) -> list[np.ndarray]:
         """Grid positions that cut each column into about `wanted` equal bins, never inside a single point."""
@@ -182,7 +213,9 @@ def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
     for column in (*points.T, *codes.T):
         mixed = _mix(mixed ^ column.astype(np.uint64))
     columns = [_mix(mixed + np.uint64(number + 1)) for number in range(points.shape[1])]
-    return np.stack(columns or [np.zeros((0,))], axis=-1).reshape(points.shape).astype(float) / 2.0**64
+    # 53 bits, so that the nearest float is below one.
+    whole = np.stack(columns or [np.zeros(0, np.uint64)], axis=-1).reshape(points.shape) >> np.uint64(11)
+    return whole.astype(float) / 2.0**53
 
 
 def _mix(bits: np.ndarray) -> np.ndarray:

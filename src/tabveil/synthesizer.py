@@ -3,7 +3,7 @@
 import inspect
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -14,10 +14,11 @@ import pandas as pd
 from tabveil.curator import Curator
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.frames import Source
+from tabveil.measurement import Measurement
 from tabveil.presets import PRESETS, Preset
 from tabveil.privacy import Allowance, Budget, Ledger, Relation, epsilon_of
 from tabveil.rappp import Result, Status
-from tabveil.release import Measurement, Release
+from tabveil.release import Release
 from tabveil.schema import Schema
 from tabveil.table import Codec, Table
 
@@ -188,14 +189,13 @@ def release_of(
     charges = [
         {"what": c.what, "rho": str(c.rho), "mechanism": c.mechanism, **c.details} for c in allowance.charges
     ]
-    released = [Measurement(**asdict(count)) for count in curator.counts]
     return Release(
         schema=schema,
         probabilities=np.asarray(result.table.probabilities, np.float32),
         numbers=np.asarray(result.table.numbers, np.float32),
         slack=np.zeros(result.table.numbers.shape, np.float32) if result.slack is None else result.slack,
         scale=result.workload.scale,
-        measurements=(*released, *_measurements(result)),
+        measurements=(*curator.published, *_measurements(result)),
         privacy=_statement(budget, relation, allowance, curator.private, model),
         charges=charges,
         kind=kind,

@@ -277,7 +277,7 @@ def numbers_in(column: pa.ChunkedArray) -> Numbers:
 def number_in(text: str) -> float:
     """The number that a text spells, or nan; true is 1 and false is 0."""
     try:
-        return float(text)
+        return float(text) if "_" not in text else math.nan  # Python reads 1_000 as a number
     except ValueError:
         return {"true": 1.0, "false": 0.0}.get(text.lower(), math.nan)
 

@@ -143,7 +143,7 @@ def test_missing_and_undeclared_cells_are_scored_not_refused(held_out):
 @pytest.mark.parametrize("name", ["real", "synthetic", "test"])
 def test_an_empty_table_is_refused_by_name(name, real, schema):
     tables = {"real": real, "synthetic": real, "test": real, name: real[:0]}
-    with pytest.raises(InvalidInput, match=f"the {name} table has no rows"):
+    with pytest.raises(InvalidInput, match=f"The {name} table has no rows"):
         evaluate(schema=schema, **tables)
 
 

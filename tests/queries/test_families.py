@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import SMALL, random_table
+from samples import SMALL, random_table
 from tabveil.curator import Workload, count
 from tabveil.privacy import Relation
 from tabveil.projection import Relaxed
@@ -275,3 +275,9 @@ def test_the_gradient_of_cross_tables_is_the_derivative(domain: Domain) -> None:
         jax.grad(ours, (0, 1))(cells, members), jax.grad(plain, (0, 1))(cells, members), strict=True
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("edges", [[5000, 100], [100, 100], [0], [GRID], [-5]])
+def test_bins_that_would_overlap_are_refused(domain: Domain, edges: list[int]) -> None:
+    with pytest.raises(ValueError, match="one bin only"):
+        Pairs.over(domain, [np.array(edges), np.array([20000])], most_cells=30)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
+from tabveil.errors import InvalidInput
 from tabveil.presets.preset import Watch
 from tabveil.privacy import Relation
 from tabveil.projection import Annealing, Relaxed, project
@@ -22,6 +23,7 @@ from tabveil.schema import Schema
 from tabveil.table import Domain
 
 # Sharpness starts where a bin is about as wide as the step is soft, and ends where hardly a row is undecided.
+MOST_BINS = 20
 BETWEEN_ROUNDS = Annealing(8.0, stages=4, steps=20, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.01)
 
@@ -38,6 +40,7 @@ class Default:
     select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
     rounds: int = 10
     most_cells: int = 2**14
+    most_memory: int = 8 * 10**9  # bytes
     rows: int = 2000
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
@@ -53,19 +56,21 @@ class Default:
         watch: Watch,
     ) -> Result:
         """Count the rows, learn rank space and single columns, then cross-tables round by round."""
+        self._require_room(domain)
         count = rho * self.count_share if relation is Relation.ADD_REMOVE else Fraction(0)
         total = curator.total(count)
         strength = total * float(rho) ** 0.5  # how far a count of all rows stands above noise
 
         ranks, noise, unspent = learn_ranks(curator, Lattice.of(schema), rho * self.ranks_share, total)
         edges = ranks.bins(_bins(strength))
-        pairs = Pairs.over(domain, edges, self.most_cells)
+        names = [ranks.words(column, between) for column, between in enumerate(edges)]
+        pairs = Pairs.over(domain, edges, self.most_cells, names)
         workload = Workload((pairs,), ranks, domain)
 
         alone = rho * self.alone_share if domain.axes else Fraction(0)
         known = _bins_alone(pairs, edges, total, noise)
         if domain.axes:
-            known.insert(0, curator.measure(workload, 0, np.arange(len(domain.axes)), alone))
+            known.insert(0, curator.measure(workload, 0, pairs.alone(range(len(domain.axes))), alone))
         with_targets = pairs.with_targets(domain.targets)
         first = rho * self.targets_share
         if self._worthwhile(curator, pairs, with_targets, first, total):
@@ -98,6 +103,17 @@ class Default:
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
         even, slack = evenly_within_bins(np.asarray(table.numbers), edges)
         return replace(result, table=replace(table, numbers=jnp.asarray(even)), slack=slack)
+
+    def _require_room(self, domain: Domain) -> None:
+        """Refuse, before anything is spent, a schema whose cross-tables would not fit into memory."""
+        cells = domain.cells + MOST_BINS * len(domain.numerical)
+        layers = 1 + sum(domain.sizes[target] for target in domain.targets)
+        needed = 32 * layers * cells**2  # exact counts, expected counts, evidence and its gradient
+        if needed > self.most_memory:
+            raise InvalidInput(
+                f"Cross-tables of {cells:,} categories and bins would need {needed / 1e9:.0f} GB of memory.",
+                "Declare fewer categories with `other: true`, group them, or name fewer targets.",
+            )
 
     def _worthwhile(
         self, curator: Curator, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int
@@ -143,8 +159,9 @@ def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np
     """
     even, slack = np.array(numbers), np.zeros_like(numbers)
     for column, between in enumerate(edges):
-        ends = np.concatenate([[0.0], (between - 0.5) / GRID, [1.0]])  # as cross-tables draw the line
-        bins = np.searchsorted(ends[1:-1], numbers[column], "right")
+        lines = ((between - 0.5) / GRID).astype(np.float32)  # where cross-tables draw them
+        ends = np.concatenate([[0.0], between / GRID, [1.0]])
+        bins = np.searchsorted(lines, numbers[column], "left")
         for number in np.unique(bins):
             inside = np.nonzero(bins == number)[0]
             rank = np.argsort(np.argsort(numbers[column, inside], kind="stable"))
@@ -156,7 +173,7 @@ def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np
 
 def _bins(strength: float) -> int:
     """Coarse bins where noise is strong: every cell of a cross-table costs the same noise."""
-    return int(np.clip(6 + 0.4 * strength ** (1 / 3), 6, 20))
+    return int(np.clip(6 + 0.4 * strength ** (1 / 3), 6, MOST_BINS))
 
 
 def _bins_alone(pairs: Pairs, edges: list[np.ndarray], total: int, noise: float) -> list[Answer]:
@@ -168,5 +185,5 @@ def _bins_alone(pairs: Pairs, edges: list[np.ndarray], total: int, noise: float)
         counts = np.zeros((1, pairs.width), np.int64)
         counts[0, : len(widths)] = np.rint(widths * total)
         # A bin is a sum of about ten runs, so its noise is about three times that of one.
-        found.append(Answer(0, np.array([axes + number]), counts, 3 * noise, derived=True))
+        found.append(Answer(0, pairs.alone([axes + number]), counts, 3 * noise, derived=True))
     return found

@@ -80,8 +80,9 @@ class Paper:
         for family in workload.families:
             marginals = isinstance(family, Marginals)
             weights.append(max(1, features) if marginals else len(domain.numerical))
-            epochs.append(min(max(1, features - 1) if marginals else self.threshold_epochs, len(family)))
-            picks.append(1 if marginals else self.picks)
+            picks.append(1 if marginals else min(self.picks, len(family)))
+            wanted = max(1, features - 1) if marginals else self.threshold_epochs
+            epochs.append(min(wanted, len(family) // picks[-1]))
         order = random.permutation(np.repeat(np.arange(len(epochs)), epochs))
         halves = [(rho - total) * w / sum(weights) / t / 2 for w, t in zip(weights, epochs, strict=True)]
         return Plan(total, tuple((Ask(int(f), picks[f], halves[f], halves[f]),) for f in order))

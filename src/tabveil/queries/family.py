@@ -1,6 +1,6 @@
 """What every family of queries promises; a family is data, many queries with one leading axis."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -25,13 +25,14 @@ class Evidence:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Places:
-    """Which query of the family each line of the evidence is about."""
+    """Evidence line by line, and which query of the family each line is about."""
 
     picks: Array
-    known: Evidence
+    shares: Array
+    weights: Array
 
 
-class QueryFamily:
+class QueryFamily(ABC):
     """Many queries of one kind. A query is a set of disjoint cells: a row is counted in one of them at most.
 
     That one promise gives every sensitivity. Adding or removing a row moves one cell by one: the answers
@@ -64,22 +65,22 @@ class QueryFamily:
     def reserve(self, room: int) -> "Evidence | Places":
         """Room for the noisy answers to this many queries."""
         empty = np.zeros((room, self.width), np.float32)
-        return Places(np.zeros(room, np.int32), Evidence(empty, empty))
+        return Places(np.zeros(room, np.int32), empty, empty)
 
     def learn(
         self, known: Any, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
     ) -> "Evidence | Places":
         """Write down noisy shares [picks, width] and their weights, from place `at` on."""
         there = slice(at, at + len(picks))
-        learnt = np.array(known.picks), np.array(known.known.shares), np.array(known.known.weights)
+        learnt = np.array(known.picks), np.array(known.shares), np.array(known.weights)
         for array, new in zip(learnt, (picks, shares, weights), strict=True):
             array[there] = new
-        return Places(learnt[0], Evidence(*learnt[1:]))
+        return Places(*learnt)
 
     def misfit(self, rows: Rows, step: Step, known: Any) -> jax.Array:
         """Σ w (q(rows) − â)² over what is known."""
-        gap = self.take(known.picks).answers(rows, step) / rows.cells.shape[1] - known.known.shares
-        return jnp.sum(known.known.weights * gap**2)
+        gap = self.take(known.picks).answers(rows, step) / rows.cells.shape[1] - known.shares
+        return jnp.sum(known.weights * gap**2)
 
     @property
     @abstractmethod

@@ -48,7 +48,10 @@ class Layout:
 
 
 class Unseen:
-    """Wraps what compiled programs never read. All are equal, so another value compiles nothing anew."""
+    """Wraps what compiled programs never read. All are equal, so another value compiles nothing anew.
+
+    A function under `jax.jit` must not look inside: it would go on using the first layout it saw.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -78,6 +81,8 @@ class Bins:
     @classmethod
     def between(cls, edges: Sequence[np.ndarray]) -> Self:
         """The bins that these grid positions cut each number into."""
+        if any((np.diff([0, *between, GRID]) <= 0).any() for between in edges):
+            raise ValueError("Edges must grow between 0 and GRID: a row is in one bin only.")
         sizes = [len(between) + 1 for between in edges]
         number = np.repeat(np.arange(len(sizes)), sizes)
         number = np.pad(number, (0, -len(number) % cls.ROOM), constant_values=-1)
@@ -114,16 +119,22 @@ class Pairs(QueryFamily):
         return self.unseen.layout
 
     @classmethod
-    def over(cls, domain: Domain, edges: Sequence[np.ndarray], most_cells: int) -> Self:
+    def over(
+        cls,
+        domain: Domain,
+        edges: Sequence[np.ndarray],
+        most_cells: int,
+        names: Sequence[Sequence[str]] | None = None,
+    ) -> Self:
         """Every column alone, every pair for all rows, and every pair of the other columns for each target.
 
-        `edges` are the grid positions between the bins of each number. Cross-tables of more than
-        `most_cells` cells are left out.
+        `edges` are the grid positions between the bins of each number, `names` what to call the bins.
+        Cross-tables of more than `most_cells` cells are left out.
         """
         columns = [Column(a.name, a.labels, s) for a, s in zip(domain.axes, domain.offsets, strict=True)]
-        for name, between in zip(domain.numerical, edges, strict=True):
-            labels = tuple(f"bin {i + 1}" for i in range(len(between) + 1))
-            columns.append(Column(name, labels, columns[-1].stop if columns else 0))
+        names = names or [[f"bin {i + 1}" for i in range(len(between) + 1)] for between in edges]
+        for name, labels in zip(domain.numerical, names, strict=True):
+            columns.append(Column(name, tuple(labels), columns[-1].stop if columns else 0))
         groups: list[tuple[str, tuple[int, ...]]] = [("", ())]
         groups += [(columns[t].name, tuple(range(columns[t].start, columns[t].stop))) for t in domain.targets]
         own = [None, *domain.targets]
@@ -143,6 +154,11 @@ class Pairs(QueryFamily):
         owner = np.pad(owner, (0, domain.cells + len(bins.number) - len(owner)), constant_values=-1)
         layout = Layout(tuple(columns), tuple(groups), kept, max(map(size, kept)))
         return cls(bins, owner.astype(np.int32), tuple(cells for _, cells in groups), Unseen(layout))
+
+    def alone(self, columns: Sequence[int]) -> np.ndarray:
+        """The queries that count these columns on their own."""
+        place = {i: q for q, (i, j, _) in enumerate(self.layout.queries) if i == j}
+        return np.array([place[column] for column in columns], int)
 
     def with_targets(self, targets: Sequence[int]) -> np.ndarray:
         """The queries that cross one target with one other column, for all rows."""

@@ -1,0 +1,27 @@
+"""A small public schema and random tables of it, for many tests."""
+
+import numpy as np
+
+from tabveil.table import Domain, Table
+
+SMALL = {
+    "columns": {
+        "sex": {"type": "categorical", "values": ["F", "M"]},
+        "city": {"type": "categorical", "values": ["a", "b", "c"]},
+        "job": {"type": "categorical", "values": ["x", "y", "z", "w"]},
+        "income": {"type": "categorical", "values": ["low", "high"]},
+        "employed": {"type": "categorical", "values": ["no", "yes", "unknown"]},
+        "age": {"type": "numerical", "min": 0, "max": 100, "decimals": 0},
+        "wage": {"type": "numerical", "min": 0, "max": 1000, "decimals": 1},
+    },
+    "targets": ["income", "employed"],
+}
+
+
+def random_table(domain: Domain, rows: int, seed: int) -> Table:
+    """Uniformly random codes and numbers between 0 and 100."""
+    random = np.random.default_rng(seed)
+    codes = np.empty((rows, len(domain.sizes)), np.int32)
+    for axis, size in enumerate(domain.sizes):
+        codes[:, axis] = random.integers(0, size, rows)
+    return Table(codes, random.random((rows, len(domain.numerical))) * 100)
