@@ -1,12 +1,13 @@
 """Make benchmark folders (train, test, public schema) from real tables that are not part of this repository.
 
     python benchmarks/prepare.py adult.parquet OUT/adult
+    python benchmarks/prepare.py acs2024_ny.parquet OUT/ny
     python benchmarks/prepare.py acs2018_14states.parquet OUT/acs          # pooled
     python benchmarks/prepare.py acs2018_14states.parquet OUT/vt --state VT
 
-Adult: UCI Adult with its own split. ACS: people of 16 and older with columns of the paper's multitask table
-and its five targets; missing values are a category or 0. Bounds come from documentation of Census and UCI,
-lists of codes are those that occur in the published file.
+Adult: UCI Adult with its own split. ACS: people of 16 and older (2024: New York; 2018: columns of the paper's
+multitask table) with the paper's five targets; missing values are a category or 0. Bounds come from the
+documentation of Census and UCI, lists of codes are those that occur in the published file.
 """
 
 import argparse
@@ -61,6 +62,19 @@ ACS_NUMBERS = {
     "PWGTP": (1, 3_000),
 }
 
+NY_CATEGORIES = (
+    *("COW", "SCHL", "MAR", "SEX", "RAC1P", "CIT", "NATIVITY", "DIS", "DEAR", "DEYE", "DREM", "DPHY"),
+    *("MIL", "FER", "JWTRNS", "HISP", "LANX", "ENG"),
+)
+NY_NUMBERS = {
+    "AGEP": (16, 99),
+    "WKHP": (0, 99),
+    "WKWN": (0, 52),
+    "WAGP": (0, 999_999),
+    "POVPIP": (0, 501),
+    "PWGTP": (1, 3_000),
+}
+
 
 def main() -> None:
     options = argparse.ArgumentParser(
@@ -71,7 +85,10 @@ def main() -> None:
     options.add_argument("--state", choices=STATES)
     asked = options.parse_args()
     frame = pd.read_parquet(asked.table)
-    made = adult(frame) if "split" in frame.columns else acs(frame, asked.state)
+    if "split" in frame.columns:
+        made = adult(frame)
+    else:
+        made = acs(frame, asked.state) if "RELP" in frame.columns else new_york(frame)
     asked.folder.mkdir(parents=True, exist_ok=True)
     train, test, schema = made
     train.to_parquet(asked.folder / "train.parquet", index=False)
@@ -92,6 +109,25 @@ def adult(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
         made[name] = pd.to_numeric(frame[name]).fillna(0).astype(int)
     training = frame["split"].eq("train")
     return made[training], made[~training], schema_of(made, [*rest, target], numbers, [target])
+
+
+def new_york(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+    """ACS 2024 has other columns: 18 categorical, 6 numerical, and the same five targets."""
+    frame = frame[frame["AGEP"] >= 16].reset_index(drop=True)
+    number = {name: frame[name].astype("Float64") for name in (*NY_CATEGORIES, *NY_NUMBERS)}
+    made = pd.DataFrame({name: number[name].fillna(-1).astype(int).astype(str) for name in NY_CATEGORIES})
+    for name in NY_NUMBERS:
+        made[name] = number[name].fillna(0).astype(int)
+    targets = {
+        "PINCP50": frame["PINCP"].astype("Float64").fillna(0) > 50_000,
+        "EMP": frame["ESR"].astype("Float64").fillna(0) == 1,
+        "PUBCOV": frame["PUBCOV"].astype("Float64") == 1,
+        "TRAVEL": frame["JWMNP"].astype("Float64").fillna(0) > 20,
+        "MOVED": frame["MIGSP"].notna(),
+    }
+    for name, yes in targets.items():
+        made[name] = np.where(yes.fillna(False), "yes", "no")
+    return split(made, schema_of(made, [*NY_CATEGORIES, *targets], NY_NUMBERS, list(targets)))
 
 
 def acs(frame: pd.DataFrame, state: str | None) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
@@ -115,9 +151,14 @@ def acs(frame: pd.DataFrame, state: str | None) -> tuple[pd.DataFrame, pd.DataFr
         made[name] = number[name].fillna(0).astype(int)
     for name, yes in targets.items():
         made[name] = np.where(yes.fillna(False), "yes", "no")
+    return split(made, schema_of(made, [*categories, *targets], numbers, list(targets)))
+
+
+def split(made: pd.DataFrame, schema: Schema) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+    """Shuffled once and for all; 80 % to train, the rest to test."""
     order = np.random.default_rng(0).permutation(len(made))
     cut = int(0.8 * len(made))
-    schema = schema_of(made, [*categories, *targets], numbers, list(targets))
+    made = made[list(schema.columns)]
     return made.iloc[order[:cut]], made.iloc[order[cut:]], schema
 
 
