@@ -81,7 +81,7 @@ class Paper:
             marginals = isinstance(family, Marginals)
             weights.append(max(1, features) if marginals else len(domain.numerical))
             picks.append(1 if marginals else min(self.picks, len(family)))
-            wanted = max(1, features - 1) if marginals else self.threshold_epochs
+            wanted = max(1, len(domain.axes) - 1) if marginals else self.threshold_epochs
             epochs.append(min(wanted, len(family) // picks[-1]))
         order = random.permutation(np.repeat(np.arange(len(epochs)), epochs))
         halves = [(rho - total) * w / sum(weights) / t / 2 for w, t in zip(weights, epochs, strict=True)]
