@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil.curator import Answer, Curator
-from tabveil.presets import Default
+from tabveil.presets import Default, Task
 from tabveil.presets.default import evenly_within_bins, independent_columns
 from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing, Measured, Progress, Relaxed, objective, project
@@ -197,7 +197,7 @@ def test_no_configuration_spends_more_than_its_budget(
     allowance = Ledger.in_memory(relation).allowance(rho, "test")
     curator = Curator(FewRows(random_table(codec.domain, rows, seed)), allowance, relation, WildNoise(seed))
     preset = Default(rows=20, rounds=rounds, most_cells=most_cells)
-    result = preset(curator, codec.schema, codec.domain, rho, relation, 0, lambda status: None)
+    result = preset(curator, Task(codec.schema, rho, relation), lambda status: None)
     assert allowance.spent <= rho
     picked = [tuple(result.workload.families[0].layout.queries[p]) for a in result.answers for p in a.picks]
     assert len(picked) == len(set(picked))  # nothing is asked twice

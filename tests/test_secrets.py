@@ -24,7 +24,7 @@ import pytest
 import tabveil as tv
 from tabveil.curator import Curator, Workload
 from tabveil.frames import Source, check, draft_schema
-from tabveil.presets import Default, Paper, Preset
+from tabveil.presets import Default, Paper, Preset, Task
 from tabveil.privacy import Allowance, Ledger, OpenDPNoise, Relation
 from tabveil.projection import Annealing
 from tabveil.queries import QueryFamily
@@ -371,7 +371,7 @@ class Transcript:
 
 
 def run(preset: Preset, curator: Any, codec: Codec, rho: Fraction) -> Result:
-    return preset(curator, codec.schema, codec.domain, rho, Relation.ADD_REMOVE, 3, lambda status: None)
+    return preset(curator, Task(codec.schema, rho, seed=3), lambda status: None)
 
 
 @pytest.mark.parametrize("name", TINY)

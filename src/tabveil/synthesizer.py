@@ -15,7 +15,7 @@ from tabveil.curator import Curator
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.frames import Source
 from tabveil.measurement import Measurement
-from tabveil.presets import PRESETS, Preset
+from tabveil.presets import PRESETS, Preset, Task
 from tabveil.privacy import Allowance, Budget, Ledger, Relation, epsilon_of
 from tabveil.rappp import Result, Status
 from tabveil.release import Release
@@ -72,7 +72,7 @@ class RAPpp:
         with self._open_ledger(relation) as ledger:
             allowance = ledger.allowance(budget.rho, f"A fit with ε = {self.epsilon:g}")
             curator = Curator(EncodedRows(source, codec), allowance, relation)
-            result = preset(curator, schema, codec.domain, allowance.total, relation, seed, watch)
+            result = preset(curator, Task(schema, allowance.total, relation, seed), watch)
         self.release_ = release_of(result, schema, budget, relation, allowance, source.kind, curator, self)
         return self
 

@@ -2,8 +2,8 @@
 
 from tabveil.presets.default import Default
 from tabveil.presets.paper import Paper
-from tabveil.presets.preset import Preset
+from tabveil.presets.preset import Preset, Task
 
 PRESETS: dict[str, Preset] = {"default": Default(), "paper": Paper()}
 
-__all__ = ["PRESETS", "Default", "Paper", "Preset"]
+__all__ = ["PRESETS", "Default", "Paper", "Preset", "Task"]

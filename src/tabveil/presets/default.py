@@ -12,14 +12,13 @@ import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
-from tabveil.presets.preset import Watch
+from tabveil.presets.preset import Task, Watch
 from tabveil.privacy import Relation
 from tabveil.projection import Annealing, Relaxed, project
 from tabveil.queries import GRID, Pairs
 from tabveil.ranks import learn_ranks
 from tabveil.rappp import Ask, Plan, Result, Status, rappp
 from tabveil.scale import Lattice
-from tabveil.schema import Schema
 from tabveil.table import Domain
 
 # Sharpness starts where a bin is about as wide as the step is soft, and ends where hardly a row is undecided.
@@ -45,23 +44,15 @@ class Default:
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
 
-    def __call__(
-        self,
-        curator: Curator,
-        schema: Schema,
-        domain: Domain,
-        rho: Fraction,
-        relation: Relation,
-        seed: int,
-        watch: Watch,
-    ) -> Result:
+    def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
         """Count the rows, learn rank space and single columns, then cross-tables round by round."""
+        domain, rho = task.domain, task.rho
         self._require_room(domain)
-        count = rho * self.count_share if relation is Relation.ADD_REMOVE else Fraction(0)
+        count = rho * self.count_share if task.relation is Relation.ADD_REMOVE else Fraction(0)
         total = curator.total(count)
         strength = total * float(rho) ** 0.5  # how far a count of all rows stands above noise
 
-        ranks, noise, unspent = learn_ranks(curator, Lattice.of(schema), rho * self.ranks_share, total)
+        ranks, noise, unspent = learn_ranks(curator, Lattice.of(task.schema), rho * self.ranks_share, total)
         edges = ranks.bins(_bins(strength))
         names = [ranks.words(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
@@ -81,7 +72,7 @@ class Default:
         candidates = len(pairs) - sum(len(answer.picks) for answer in known)
         plan = self._plan(candidates, rho - spent, strength)
 
-        start = independent_columns(domain, known, self.rows, seed)
+        start = independent_columns(domain, known, self.rows, task.seed)
         reference = max(
             [curator.noise_of(pairs, a.picks, a.measure) for r in plan.rounds for a in r], default=1
         )

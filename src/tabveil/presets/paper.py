@@ -15,7 +15,7 @@ import numpy as np
 
 from tabveil.curator import Curator, Workload
 from tabveil.errors import InvalidInput
-from tabveil.presets.preset import Watch
+from tabveil.presets.preset import Task, Watch
 from tabveil.privacy import Relation
 from tabveil.projection import Annealing, Relaxed
 from tabveil.queries import Marginals, QueryFamily, marginals_with_targets, random_linear_thresholds
@@ -39,21 +39,12 @@ class Paper:
     rows: int = 1000
     annealing: Annealing = ANNEALING
 
-    def __call__(
-        self,
-        curator: Curator,
-        schema: Schema,
-        domain: Domain,
-        rho: Fraction,
-        relation: Relation,
-        seed: int,
-        watch: Watch,
-    ) -> Result:
+    def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
         """Fit with the paper's queries and parameters."""
-        random = np.random.default_rng(seed)
-        workload = self.workload(schema, domain, random)
-        plan = self.plan(workload, rho, relation, random)
-        start = Relaxed.random(domain, self.rows, jax.random.key(seed))
+        random = np.random.default_rng(task.seed)
+        workload = self.workload(task.schema, task.domain, random)
+        plan = self.plan(workload, task.rho, task.relation, random)
+        start = Relaxed.random(task.domain, self.rows, jax.random.key(task.seed))
         total = curator.total(plan.total)
         return rappp(curator, workload, plan, start, self.annealing, watch, total=total)
 

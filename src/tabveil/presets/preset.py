@@ -1,6 +1,7 @@
 """What every preset gets and gives."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -8,21 +9,27 @@ from tabveil.curator import Curator
 from tabveil.privacy import Relation
 from tabveil.rappp import Result, Status
 from tabveil.schema import Schema
-from tabveil.table import Domain
+from tabveil.table import Codec, Domain
 
 Watch = Callable[[Status], None]
 
 
-class Preset(Protocol):
-    """Spend at most `rho` at the curator's door and return a fitted table; `seed` drives public choices."""
+@dataclass(frozen=True)
+class Task:
+    """What is to be done, and what it may cost. Public."""
 
-    def __call__(
-        self,
-        curator: Curator,
-        schema: Schema,
-        domain: Domain,
-        rho: Fraction,
-        relation: Relation,
-        seed: int,
-        watch: Watch,
-    ) -> Result: ...
+    schema: Schema
+    rho: Fraction
+    relation: Relation = Relation.ADD_REMOVE
+    seed: int = 0
+
+    @property
+    def domain(self) -> Domain:
+        """The schema's columns as axes of categories and numbers."""
+        return Codec(self.schema).domain
+
+
+class Preset(Protocol):
+    """Spend at most ρ at the curator's door and return a fitted table; the seed drives public choices."""
+
+    def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result: ...
