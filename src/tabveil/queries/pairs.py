@@ -15,6 +15,7 @@ import numpy as np
 
 from tabveil.queries.family import Evidence, QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Hard, Rows, Step
+from tabveil.queries.tiles import EFFORT, SIDE, Tiles
 from tabveil.table import Domain
 
 
@@ -250,15 +251,31 @@ class Pairs(QueryFamily):
         chosen = tuple(self.layout.queries[pick] for pick in np.asarray(picks))
         return replace(self, unseen=Unseen(replace(self.layout, queries=chosen)))
 
-    # -- evidence: noisy shares in the same layout, and weights that are zero where nothing is known ---------
+    # -- evidence: in the same layout where most of it will be measured, else in tiles ----------------------
 
-    def reserve(self, room: int) -> Evidence:
+    def reserve(self, room: int) -> Evidence | Tiles:
+        tiles = round(room * float(self._tiles.mean()) * 1.2)
+        products = 1 + sum(len(group[1:]) for group in self.groups)
+        if EFFORT * tiles * SIDE**2 < products * len(self.owner) ** 2:
+            return Tiles.room_for(tiles)
         empty = self.nothing().astype(np.float32)
         return Evidence(empty, empty)
 
+    @property
+    def _tiles(self) -> np.ndarray:
+        """How many tiles each query needs."""
+        side = np.array([-(-len(column.labels) // SIDE) for column in self.layout.columns])
+        classes = np.array([len(layers) for layers in self.layout.slices])
+        i, j, group = np.array(self.layout.queries).T
+        return side[i] * np.where(i == j, 1, side[j]) * classes[group]
+
     def learn(
-        self, known: Evidence, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
-    ) -> Evidence:
+        self, known: Evidence | Tiles, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
+    ) -> Evidence | Tiles:
+        if isinstance(known, Tiles):
+            for pick, *noisy in zip(picks, shares, weights, strict=True):
+                known = self._learn_tiles(known, self.layout.queries[pick], *noisy)
+            return known
         places = self._places(picks)
         there = places >= 0
         learnt = np.array(known.shares), np.array(known.weights)
@@ -266,7 +283,24 @@ class Pairs(QueryFamily):
             array.reshape(-1)[places[there]] = new[there]
         return Evidence(*learnt)
 
-    def misfit(self, rows: Rows, step: Step, known: Evidence) -> jax.Array:
+    def _learn_tiles(
+        self, known: Tiles, query: tuple[int, int, int], shares: np.ndarray, weights: np.ndarray
+    ) -> Tiles:
+        i, j, group = query
+        one, other = self.layout.columns[i], self.layout.columns[j]
+        everyone = len(self.owner)
+        shape = len(one.labels), 1 if i == j else len(other.labels)  # alone is crossed with every row
+        classes = self.groups[group] or (everyone,)
+        cells = len(classes) * shape[0] * shape[1]
+        blocks = (array[:cells].reshape(-1, *shape) for array in (shares, weights))
+        second = everyone if i == j else other.start
+        for within, *block in zip(classes, *blocks, strict=True):
+            known = known.with_block(one.start, second, within, *block)
+        return known
+
+    def misfit(self, rows: Rows, step: Step, known: Evidence | Tiles) -> jax.Array:
+        if isinstance(known, Tiles):
+            return known.misfit(jnp.concatenate([self.cells_of(rows, step), rows.cells[-2][None]]))
         gap = self.table_of(rows, step) / rows.cells.shape[1] - known.shares
         return jnp.sum(known.weights * gap**2)
 

@@ -1,0 +1,111 @@
+"""Evidence about few of very many cross-tables, in square tiles: only what was measured is computed."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tabveil.queries.rows import Array
+
+SIDE = 16
+TOGETHER = 32  # tiles that one step of the loop works on
+EFFORT = 6  # what a cell of a tile costs, against a cell of one large product; measured on two cores
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Tiles:
+    """Noisy shares of SIDE × SIDE cells within one class; weights are zero where nothing is known."""
+
+    first: Array  # [tiles]: the cell at which one side begins
+    second: Array  # [tiles]: the cell at which the other begins
+    within: Array  # [tiles]: the cell of the class, or the one that holds every row
+    shares: Array  # [tiles, SIDE, SIDE]
+    weights: Array  # [tiles, SIDE, SIDE]
+
+    @classmethod
+    def room_for(cls, tiles: int) -> Self:
+        """Empty tiles, at least this many."""
+        room = -(-max(1, tiles) // TOGETHER) * TOGETHER
+        places = np.zeros(room, np.int32)
+        empty = np.zeros((room, SIDE, SIDE), np.float32)
+        return cls(places, places, places, empty, empty)
+
+    def with_block(
+        self, first: int, second: int, within: int, shares: np.ndarray, weights: np.ndarray
+    ) -> "Tiles":
+        """One more cross-table of one class, from these cells on; the room doubles when full."""
+        there = [
+            (slice(i, i + SIDE), slice(j, j + SIDE))
+            for i in range(0, shares.shape[0], SIDE)
+            for j in range(0, shares.shape[1], SIDE)
+        ]
+        used = int(np.count_nonzero(np.asarray(self.weights).any(axis=(1, 2))))
+        grown = self
+        while used + len(there) > len(grown.first):
+            grown = Tiles(*(np.concatenate([a, np.zeros_like(a)]) for a in grown._arrays()))
+        new = Tiles(*(np.array(array) for array in grown._arrays()))
+        for tile, (rows, columns) in enumerate(there, start=used):
+            new.first[tile], new.second[tile] = first + rows.start, second + columns.start
+            new.within[tile] = within
+            for array, block in ((new.shares, shares), (new.weights, weights)):
+                piece = block[rows, columns]
+                array[tile, : piece.shape[0], : piece.shape[1]] = piece
+        return new
+
+    def _arrays(self) -> tuple[Array, ...]:
+        return self.first, self.second, self.within, self.shares, self.weights
+
+    def misfit(self, members: jax.Array) -> jax.Array:
+        """Σ w (q − â)² over all tiles, for rows that belong to cells as `members` [cells, rows] says."""
+        # Sides may reach beyond the last cell; nothing is known there.
+        return _misfit(jnp.pad(members, ((0, SIDE), (0, 0))), self)
+
+
+@jax.custom_vjp
+def _misfit(members: jax.Array, tiles: Tiles) -> jax.Array:
+    def add(total: jax.Array, some: Tiles) -> tuple[jax.Array, None]:
+        _, _, _, _, gap = _gaps(members, some)
+        return total + jnp.sum(some.weights * gap**2), None
+
+    return jax.lax.scan(add, jnp.zeros(()), _in_steps(tiles))[0]
+
+
+def _misfit_and_slope(members: jax.Array, tiles: Tiles) -> tuple[jax.Array, jax.Array]:
+    # The gradient is written out and found on the way: kept for a backward pass, every tile's factors
+    # would fill the memory, and each tile's gradient would be added as a whole table.
+    rows = members.shape[1]
+
+    def add(carry: tuple[jax.Array, jax.Array], some: Tiles) -> tuple[tuple[jax.Array, jax.Array], None]:
+        total, slope = carry
+        left, right, member, inside, gap = _gaps(members, some)
+        pull = 2 / rows * some.weights * gap
+        to_left = jnp.einsum("tab,tbn->tan", pull, right)
+        to_right = jnp.einsum("tab,tan->tbn", pull, inside)
+        slope = slope.at[_side(some.first).ravel()].add((to_left * member[:, None]).reshape(-1, rows))
+        slope = slope.at[_side(some.second).ravel()].add(to_right.reshape(-1, rows))
+        slope = slope.at[some.within].add((to_left * left).sum(axis=1))
+        return (total + jnp.sum(some.weights * gap**2), slope), None
+
+    return jax.lax.scan(add, (jnp.zeros(()), jnp.zeros_like(members)), _in_steps(tiles))[0]
+
+
+def _gaps(members: jax.Array, some: Tiles) -> tuple[jax.Array, ...]:
+    """Both sides and the class of some tiles, the first side within the class, and how far shares are off."""
+    left, right, member = members[_side(some.first)], members[_side(some.second)], members[some.within]
+    inside = left * member[:, None]
+    gap = jnp.einsum("tan,tbn->tab", inside, right) / members.shape[1] - some.shares
+    return left, right, member, inside, gap
+
+
+def _side(start: Array) -> jax.Array:
+    return jnp.asarray(start)[:, None] + jnp.arange(SIDE)
+
+
+def _in_steps(tiles: Tiles) -> Tiles:
+    return jax.tree.map(lambda array: array.reshape(-1, TOGETHER, *array.shape[1:]), tiles)
+
+
+_misfit.defvjp(_misfit_and_slope, lambda slope, scale: (scale * slope, None))

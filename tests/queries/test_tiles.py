@@ -1,0 +1,63 @@
+"""Evidence in tiles says the same as evidence in one large table, and takes what it needs of memory."""
+
+import jax
+import numpy as np
+import pytest
+
+import tabveil as tv
+from tabveil.projection import Relaxed
+from tabveil.queries import GRID, Hard, Pairs, Soft, Step
+from tabveil.queries.family import Evidence
+from tabveil.queries.tiles import SIDE, Tiles
+from tabveil.table import Codec, Domain
+
+
+@pytest.fixture
+def domain() -> Domain:
+    columns = {f"c{i}": {"type": "categorical", "values": list(range(2 + 9 * i))} for i in range(4)}
+    columns |= {f"x{i}": {"type": "numerical", "min": 0, "max": 9} for i in range(2)}
+    return Codec(tv.Schema.from_dict({"columns": columns, "targets": ["c0", "c1"]})).domain
+
+
+@pytest.fixture
+def pairs(domain: Domain) -> Pairs:
+    edges = np.linspace(0, GRID, SIDE + 4)[1:-1].round().astype(int)
+    return Pairs.over(domain, [edges, edges[::3]], most_cells=2**14)
+
+
+def noisy(pairs: Pairs, picks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    shares = random.random((len(picks), pairs.width)).astype(np.float32)
+    return shares, pairs.take(picks).filled * random.random((len(picks), 1)).astype(np.float32)
+
+
+@pytest.mark.parametrize("step", [Soft(8.0), Hard()], ids=["soft", "hard"])
+def test_tiles_have_the_misfit_and_the_gradient_of_the_whole(
+    domain: Domain, pairs: Pairs, step: Step
+) -> None:
+    table = Relaxed.random(domain, 60, jax.random.key(0))
+    picks = np.random.default_rng(1).permutation(len(pairs))
+    empty = pairs.nothing().astype(np.float32)
+    whole = pairs.learn(Evidence(empty, empty), 0, picks, *noisy(pairs, picks))
+    tiles = pairs.learn(Tiles.room_for(1), 0, picks, *noisy(pairs, picks))
+    found = [
+        jax.value_and_grad(lambda t, known=known: pairs.misfit(t.rows(), step, known))(table)
+        for known in (whole, tiles)
+    ]
+    assert float(found[0][0]) == pytest.approx(float(found[1][0]), rel=1e-5)
+    for one, other in zip(jax.tree.leaves(found[0][1]), jax.tree.leaves(found[1][1]), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_room_grows_without_losing_what_was_learnt(pairs: Pairs) -> None:
+    known = Tiles.room_for(1)
+    room = len(known.first)
+    for pick in range(len(pairs)):
+        known = pairs.learn(known, pick, np.array([pick]), *noisy(pairs, np.array([pick])))
+    assert len(known.first) > room
+    assert (known.weights > 0).sum() == pairs.cells.sum()
+
+
+def test_few_of_many_tables_are_kept_in_tiles_and_most_of_them_whole(pairs: Pairs) -> None:
+    assert isinstance(pairs.reserve(2), Tiles)
+    assert isinstance(pairs.reserve(len(pairs)), Evidence)
