@@ -54,16 +54,9 @@ def measure(asked: argparse.Namespace, schema: Schema, preset: str, epsilon: flo
     """One fit in a process of its own, sampled and scored."""
     name = f"{preset}-{asked.neighbours}-{epsilon:g}-{seed}"
     release, sample = asked.out / f"{name}.release", asked.out / f"{name}.parquet"
-    command = [sys.executable, "-m", "tabveil", "fit", asked.folder / "train.parquet"]
-    command += ["--schema", asked.folder / "schema.yaml", "--epsilon", epsilon, "--preset", preset]
-    command += ["--neighbours", asked.neighbours, "--seed", seed, "-o", release]
-    began = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - began
-    if process.returncode:
-        sys.exit(f"{name} ended with code {process.returncode}")
+    seconds, memory = timed_fit(
+        asked.folder, release, epsilon=epsilon, preset=preset, neighbours=asked.neighbours, seed=seed
+    )
     draw = [sys.executable, "-m", "tabveil", "sample", release, "-n", asked.rows, "--seed", 0, "-o", sample]
     subprocess.run([str(word) for word in draw], check=True, stdout=subprocess.DEVNULL)
     scores = evaluate(
@@ -72,10 +65,23 @@ def measure(asked: argparse.Namespace, schema: Schema, preset: str, epsilon: flo
         synthetic=sample,
         schema=schema,
     )
-    memory = used.ru_maxrss / 1e6
     return dict(zip(COLUMNS, (preset, epsilon, seed, round(seconds, 1), round(memory, 2)), strict=True)) | {
         line.label: line.value for line in summary(scores)
     }
+
+
+def timed_fit(folder: Path, release: Path, **options: object) -> tuple[float, float]:
+    """Seconds and gigabytes of one `tabveil fit` in a process of its own."""
+    command = [sys.executable, "-m", "tabveil", "fit", folder / "train.parquet"]
+    command += ["--schema", folder / "schema.yaml", "-o", release]
+    command += [word for name, value in options.items() for word in (f"--{name}", value)]
+    began = time.perf_counter()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{release.name} ended with code {process.returncode}")
+    return time.perf_counter() - began, used.ru_maxrss / 1e6
 
 
 def show(lines: pd.DataFrame) -> None:
