@@ -1,6 +1,6 @@
 """The default preset spends what it is given and no more, takes any table, and learns what is there."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
 
 import jax.numpy as jnp
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import tabveil as tv
 from samples import SMALL, random_table
-from tabveil.curator import Answer, Curator
+from tabveil.curator import Answer, Count, Curator
 from tabveil.presets import Default, Task
-from tabveil.presets.default import evenly_within_bins, independent_columns
+from tabveil.presets.default import Share, evenly_within_bins, independent_columns
 from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing, Measured, Progress, Relaxed, objective, project
 from tabveil.queries import GRID, Hard, Pairs
@@ -76,15 +76,31 @@ def test_levels_of_rank_space_that_are_not_needed_pay_for_cross_tables(
     levels = ledger["what"].str.contains("distributions")
     assert levels.sum() == 1
     rho = tv.Budget(0.01, 1e-9).rho
-    assert sum(map(Fraction, ledger["rho"][levels])) < rho * TINY.ranks_share
+    assert sum(map(Fraction, ledger["rho"][levels])) < rho * TINY.ranks_share.most
     assert spent(weak) == rho
+
+
+@given(
+    rho=st.fractions(min_value=Fraction(1, 10**9), max_value=100),
+    columns=st.integers(0, 300),
+    total=st.integers(1, 10**10),
+)
+def test_single_columns_get_more_where_noise_is_strong_within_limits(
+    rho: Fraction, columns: int, total: int
+) -> None:
+    share = Share(Fraction(1, 10), Fraction(3, 10), noise=0.01)
+    cost = share.of(rho, columns, total)
+    assert cost == 0 if columns == 0 else rho / 10 <= cost <= rho * 3 / 10
+    assert share.of(rho, columns, 2 * total) <= cost
 
 
 def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:
     codec = Codec(tv.Schema.from_dict({"columns": {"x": numerical(decimals=0)}}))
     model = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(codec.decode(random_table(codec.domain, 300, 0)))
     rho = tv.Budget(1.0, 1e-9).rho
-    assert spent(model) <= rho * (TINY.count_share + TINY.ranks_share)  # a single column has no cross-table
+    assert spent(model) <= rho * (
+        TINY.count_share + TINY.ranks_share.most
+    )  # a single column has no cross-table
 
 
 def test_a_watcher_sees_every_round_and_the_last_projection(
@@ -146,8 +162,8 @@ class FewRows:
     def __init__(self, table: Table) -> None:
         self.table = table
 
-    def batches(self) -> Iterator[Table]:
-        yield self.table
+    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+        return count(self.table)
 
     def count(self) -> int:
         return self.table.rows
@@ -407,6 +423,5 @@ def test_a_schema_too_large_for_memory_is_refused_before_anything_is_spent() -> 
         allowance = ledger.allowance(Fraction(1), "test")
         curator = Curator(None, allowance, Relation.ADD_REMOVE)  # type: ignore[arg-type]
         with pytest.raises(tv.InvalidInput, match="GB"):
-            domain = Codec(schema).domain
-            Default()(curator, schema, domain, Fraction(1), Relation.ADD_REMOVE, 0, lambda status: None)
+            Default()(curator, Task(schema, Fraction(1)), lambda status: None)
         assert allowance.spent == 0

@@ -10,7 +10,8 @@ from tabveil.files import atomic_write
 from tabveil.frames import write
 from tabveil.metrics import evaluate, summary_table
 from tabveil.privacy import Budget
-from tabveil.progress import progress_bar
+from tabveil.progress import progress_bar, stage_bar
+from tabveil.report import page
 from tabveil.synthesizer import DELTA, RAPpp
 
 
@@ -36,8 +37,9 @@ def run_demo(folder: Path, epsilon: float, rows: int, console: Console) -> None:
     write(synthetic, folder / "synthetic.csv")
     console.print(f"Fitted with {model.release_.privacy['promise']}", markup=False)
 
-    with console.status("Comparing synthetic with real rows ..."):
-        scores = evaluate(real=train, test=test, synthetic=synthetic, schema=schema)
+    with stage_bar(console) as step:
+        scores = evaluate(real=train, test=test, synthetic=synthetic, schema=schema, watch=step)
+        page(model.release_, step).save(folder / "report.html")
     atomic_write(folder / "scores-NOT-PRIVATE.csv", scores.to_csv(index=False).encode())
     console.print("\nModels trained on synthetic rows, tested on real people (macro F1):")
     for target in schema.targets:
@@ -55,8 +57,10 @@ def run_demo(folder: Path, epsilon: float, rows: int, console: Console) -> None:
 
 
 def _places(folder: Path) -> str:
+    report = (folder / "report.html").resolve().as_uri()
     return "\n".join(
         [
+            f"Open {report} in a browser: what was measured, and what came of it.",
             f"Look at {folder}/synthetic.csv: rows like those in {folder}/train.csv that belong to nobody.",
             f"{folder}/release may be published. Draw more: tabveil sample {folder}/release -o more.csv",
             f"What it cost: tabveil ledger show {folder}/release.ledger",

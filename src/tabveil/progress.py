@@ -1,4 +1,4 @@
-"""A progress bar for a fit: round, noisy loss and time left; nothing else is known outside the curator."""
+"""Progress of long commands on a terminal: stage, round, noisy loss and time left; nothing private."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +33,9 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
         task = bar.add_task("Counting rows", total=None)
 
         def watch(status: Status) -> None:
+            if status.done is not None:
+                bar.update(task, description=f"Reading rows, {status.done:.0%}")
+                return
             bar.update(
                 task,
                 description=f"Fitting, noisy loss {status.objective:.2e}",
@@ -45,5 +48,18 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
         except KeyboardInterrupt:
             raise Interrupted(
                 "Stopped: no release was written.",
-                "What the ledger shows as spent stays spent; see `tabveil ledger show`.",
+                "What the ledger shows as spent stays spent; the same command goes on from there.",
             ) from None
+
+
+@contextmanager
+def stage_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a watcher that is told which stage of how many begins; for commands that do not fit anything."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("Reading", total=None)
+
+        def watch(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage.capitalize(), completed=done, total=total)
+
+        yield watch

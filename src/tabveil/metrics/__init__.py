@@ -10,14 +10,37 @@ from rich.box import SIMPLE
 from rich.table import Table as RichTable
 
 from tabveil.errors import InvalidInput
-from tabveil.frames import Source
-from tabveil.metrics import correlation, kolmogorov_smirnov, models, queries, total_variation
+from tabveil.metrics import (
+    column_shapes,
+    correlation,
+    k_marginal,
+    kolmogorov_smirnov,
+    membership,
+    models,
+    nearest_record,
+    pair_trends,
+    queries,
+    total_variation,
+)
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.schema import Schema
+from tabveil.sources import Source
 from tabveil.table import Codec, Table
 
 METRICS: list[Callable[[Comparison], list[Score]]] = [
-    metric.scores for metric in (models, total_variation, queries, kolmogorov_smirnov, correlation)
+    metric.scores
+    for metric in (
+        models,
+        total_variation,
+        queries,
+        kolmogorov_smirnov,
+        correlation,
+        column_shapes,
+        pair_trends,
+        k_marginal,
+        nearest_record,
+        membership,
+    )
 ]
 
 # What a short table shows: label, metric, and which way is better.
@@ -30,11 +53,21 @@ HEADLINES = (
     ("LT error", "lt_error", "lower"),
     ("Kolmogorov–Smirnov distance", "kolmogorov_smirnov", "lower"),
     ("Correlation difference", "correlation", "lower"),
+    ("Column shapes (as SDMetrics)", "column_shapes", "higher"),
+    ("Column pair trends (as SDMetrics)", "pair_trends", "higher"),
+    ("k-marginal score, k = 2 (as NIST)", "k_marginal_2", "higher"),
+    ("k-marginal score, k = 3 (as NIST)", "k_marginal_3", "higher"),
+    ("Rows closer to training than to unseen rows", "closer_to_training", "near 0.5"),
+    ("Rows that copy a training row", "copies_of_training", "as reference"),
+    ("Membership attack, chance to be right", "membership_attack", "near 0.5"),
 )
 
 
+Watch = Callable[[str, int, int], None]  # which stage begins, how many are done, and how many there are
+
+
 class Headline(NamedTuple):
-    """One line of a short table; `better` is "higher" or "lower"."""
+    """One line of a short table; `better` is "higher", "lower", or what to be near."""
 
     label: str
     value: float
@@ -49,6 +82,7 @@ def evaluate(
     test: Any = None,
     targets: Sequence[str] | None = None,
     seed: int = 0,
+    watch: Watch = lambda stage, done, total: None,
 ) -> pd.DataFrame:
     """Every score of the synthetic table as rows of (metric, subject, value, reference). NOT private.
 
@@ -57,8 +91,14 @@ def evaluate(
     own; a column that is then no target counts as a feature.
     """
     schema = schema if targets is None else schema.with_targets(tuple(targets))
+    return scored(comparison_of(real, synthetic, schema, test, seed), watch)
+
+
+def comparison_of(real: Any, synthetic: Any, schema: Schema, test: Any = None, seed: int = 0) -> Comparison:
+    """The tables, read and encoded alike; all rows of everybody."""
+    schema = schema.replaced(privacy=None)
     codec = Codec(schema)
-    comparison = Comparison(
+    return Comparison(
         schema=schema,
         domain=codec.domain,
         real=encoded("real", real, codec, schema),
@@ -67,7 +107,14 @@ def evaluate(
         targets=codec.domain.targets,
         seed=seed,
     )
-    scores = [score for metric in METRICS for score in referenced(metric, comparison)]
+
+
+def scored(comparison: Comparison, watch: Watch = lambda stage, done, total: None) -> pd.DataFrame:
+    """Every score as rows of (metric, subject, value, reference); `watch` hears which metric begins."""
+    scores: list[Score] = []
+    for done, metric in enumerate(METRICS):
+        watch(metric.__module__.split(".")[-1].replace("_", " "), done, len(METRICS))
+        scores += referenced(metric, comparison)
     rows = [(score.metric, score.subject, score.value, score.reference) for score in scores]
     frame = pd.DataFrame(rows, columns=["metric", "subject", "value", "reference"])
     return frame.astype({"value": "float64", "reference": "float64"})
@@ -88,8 +135,13 @@ def summary_table(frame: pd.DataFrame) -> RichTable:
     """The summary as a table for the terminal."""
     table = RichTable("score", "synthetic", "real", "better", box=SIMPLE)
     for label, value, reference, better in summary(frame):
-        table.add_row(label, f"{value:.4f}", "–" if reference is None else f"{reference:.4f}", better)
+        table.add_row(label, shown(value), "–" if reference is None else shown(reference), better)
     return table
+
+
+def shown(score: float) -> str:
+    """A score with as many decimals as it deserves."""
+    return f"{score:.1f}" if abs(score) >= 10 else f"{score:.4f}"
 
 
 def referenced(metric: Callable[[Comparison], list[Score]], comparison: Comparison) -> list[Score]:
@@ -110,4 +162,14 @@ def encoded(name: str, data: Any, codec: Codec, schema: Schema) -> Table:
     return Table(codes=np.concatenate(codes), numbers=np.concatenate(numbers))
 
 
-__all__ = ["METRICS", "Comparison", "Headline", "Score", "evaluate", "summary", "summary_table"]
+__all__ = [
+    "METRICS",
+    "Comparison",
+    "Headline",
+    "Score",
+    "comparison_of",
+    "evaluate",
+    "scored",
+    "summary",
+    "summary_table",
+]

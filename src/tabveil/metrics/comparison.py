@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.schema import Numerical, Schema
+from tabveil.schema import Schema
 from tabveil.table import Domain, Table
 
 
@@ -29,8 +29,7 @@ class Comparison:
     @property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The public minimum and maximum of every numeric column."""
-        specs = [self.schema.columns[name] for name in self.domain.numerical]
-        pairs = [(spec.min, spec.max) for spec in specs if isinstance(spec, Numerical)]
+        pairs = [(rule.min, rule.max) for rule in self.schema.numbers.values()]
         low, high = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return low, high
 

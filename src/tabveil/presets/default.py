@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabveil.curator import Answer, Curator, Workload
+from tabveil.curator import Answer, Curator, Workload, noise_of
 from tabveil.errors import InvalidInput
 from tabveil.presets.preset import Task, Watch
 from tabveil.privacy import Relation
@@ -28,12 +28,38 @@ AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.
 
 
 @dataclass(frozen=True)
+class Share:
+    """A part of the budget that keeps the noise of single columns low: more of it where noise is strong."""
+
+    least: Fraction
+    most: Fraction
+    noise: float  # wanted at most, as a share of all rows
+
+    def of(self, task: Task, columns: int, total: int) -> Fraction:
+        """ρ for so many columns that are measured together."""
+        if not columns:
+            return Fraction(0)
+        wanted = columns / (2 * (self.noise * task.strength(total)) ** 2)
+        return task.rho * min(self.most, max(self.least, Fraction(min(wanted, 1.0)).limit_denominator(1000)))
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is asked for after rank space, and its price: public but for the (noisy) number of rows."""
+
+    alone: Fraction  # ρ for every categorical column alone
+    together: Fraction  # ρ for the cross-tables that are measured without choosing
+    with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
+    plan: Plan
+
+
+@dataclass(frozen=True)
 class Default:
     """Shares of the budget, and how hard the optimiser works."""
 
     count_share: Fraction = Fraction(1, 100)
-    ranks_share: Fraction = Fraction(10, 100)
-    alone_share: Fraction = Fraction(4, 100)
+    ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0065)
+    alone_share: Share = Share(Fraction(4, 100), Fraction(20, 100), noise=0.02)
     targets_share: Fraction = Fraction(12, 100)
     most_noise: float = 0.06  # in a table with a target, as a share of all rows
     select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
@@ -46,31 +72,24 @@ class Default:
 
     def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
         """Count the rows, learn rank space and single columns, then cross-tables round by round."""
-        domain, rho = task.domain, task.rho
+        domain = task.domain
         self._require_room(domain)
-        count = rho * self.count_share if task.relation is Relation.ADD_REMOVE else Fraction(0)
-        total = curator.total(count)
-        strength = total * float(rho) ** 0.5  # how far a count of all rows stands above noise
-
-        ranks, noise, unspent = learn_ranks(curator, Lattice.of(task.schema), rho * self.ranks_share, total)
-        edges = ranks.bins(_bins(strength))
+        total = curator.total(self.count_cost(task))
+        for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
+        ranks, noise, unspent = learn_ranks(curator, Lattice.of(task.schema), for_ranks, total)
+        edges = ranks.bins(bins_for(task.strength(total)))
         names = [ranks.words(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
         workload = Workload((pairs,), ranks, domain)
 
-        alone = rho * self.alone_share if domain.axes else Fraction(0)
+        outline = self.outline(task, pairs, total, unspent)
         known = _bins_alone(pairs, edges, total, noise)
         if domain.axes:
-            known.insert(0, curator.measure(workload, 0, pairs.alone(range(len(domain.axes))), alone))
-        with_targets = pairs.with_targets(domain.targets)
-        first = rho * self.targets_share
-        if self._worthwhile(curator, pairs, with_targets, first, total):
-            known.append(curator.measure(workload, 0, with_targets, first))
-        else:
-            first = Fraction(0)
-        spent = count + rho * self.ranks_share - unspent + alone + first
-        candidates = len(pairs) - sum(len(answer.picks) for answer in known)
-        plan = self._plan(candidates, rho - spent, strength)
+            alone = pairs.alone(range(len(domain.axes)))
+            known.insert(0, curator.measure(workload, 0, alone, outline.alone))
+        if len(outline.with_targets):
+            known.append(curator.measure(workload, 0, outline.with_targets, outline.together))
+        plan = outline.plan
 
         start = independent_columns(domain, known, self.rows, task.seed)
         reference = max(
@@ -95,24 +114,44 @@ class Default:
         even, slack = evenly_within_bins(np.asarray(table.numbers), edges)
         return replace(result, table=replace(table, numbers=jnp.asarray(even)), slack=slack)
 
-    def _require_room(self, domain: Domain) -> None:
-        """Refuse, before anything is spent, a schema whose cross-tables would not fit into memory."""
+    def count_cost(self, task: Task) -> Fraction:
+        """ρ for the number of rows; nothing where it is public."""
+        return task.rho * self.count_share if task.relation is Relation.ADD_REMOVE else Fraction(0)
+
+    def outline(self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)) -> Outline:
+        """What will be asked of these cross-tables; the rounds also get what rank space left `unspent`."""
+        rho, domain = task.rho, task.domain
+        alone = self.alone_share.of(task, len(domain.axes), total)
+        for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
+        with_targets, together = pairs.with_targets(domain.targets), rho * self.targets_share
+        if not self._worthwhile(task, pairs, with_targets, together, total):
+            with_targets, together = with_targets[:0], Fraction(0)
+        spent = self.count_cost(task) + for_ranks - unspent + alone + together
+        candidates = len(pairs) - len(pairs.layout.columns) - len(with_targets)
+        plan = self._plan(candidates, rho - spent, task.strength(total))
+        return Outline(alone, together, with_targets, plan)
+
+    def memory(self, domain: Domain) -> int:
+        """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
         cells = domain.cells + MOST_BINS * len(domain.numerical)
         layers = 1 + sum(domain.sizes[target] for target in domain.targets)
-        needed = 32 * layers * cells**2  # exact counts, expected counts, evidence and its gradient
+        return 32 * layers * cells**2
+
+    def _require_room(self, domain: Domain) -> None:
+        """Refuse, before anything is spent, a schema whose cross-tables would not fit into memory."""
+        needed = self.memory(domain)
         if needed > self.most_memory:
+            cells = domain.cells + MOST_BINS * len(domain.numerical)
             raise InvalidInput(
                 f"Cross-tables of {cells:,} categories and bins would need {needed / 1e9:.0f} GB of memory.",
                 "Declare fewer categories with `other: true`, group them, or name fewer targets.",
             )
 
-    def _worthwhile(
-        self, curator: Curator, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int
-    ) -> bool:
+    def _worthwhile(self, task: Task, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int) -> bool:
         """Whether tables measured together without choosing would be more than noise."""
         if not len(picks):
             return False
-        noise = curator.noise_of(pairs, len(picks), rho) * np.sqrt(2 / np.pi)
+        noise = noise_of(task.relation, pairs, len(picks), rho, task.each) * np.sqrt(2 / np.pi)
         return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
     def _plan(self, candidates: int, rho: Fraction, strength: float) -> Plan:
@@ -162,7 +201,7 @@ def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np
     return even, slack
 
 
-def _bins(strength: float) -> int:
+def bins_for(strength: float) -> int:
     """Coarse bins where noise is strong: every cell of a cross-table costs the same noise."""
     return int(np.clip(6 + 0.4 * strength ** (1 / 3), 6, MOST_BINS))
 

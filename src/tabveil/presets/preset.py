@@ -28,6 +28,15 @@ class Task:
         """The schema's columns as axes of categories and numbers."""
         return Codec(self.schema).domain
 
+    @property
+    def each(self) -> int:
+        """How many rows the one who is protected can have; noise grows with them."""
+        return self.schema.privacy.max_rows if self.schema.privacy else 1
+
+    def strength(self, total: int) -> float:
+        """How far a count of all rows would stand above the noise of the whole budget."""
+        return total * float(self.rho) ** 0.5 / self.each
+
 
 class Preset(Protocol):
     """Spend at most ρ at the curator's door and return a fitted table; the seed drives public choices."""

@@ -1,0 +1,142 @@
+"""What is promised to each person, and what the worst attacker could still find out."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+from tabveil.evidence import Evidence
+from tabveil.plot import FIRST, altair
+from tabveil.privacy import delta_of
+from tabveil.release import Release
+from tabveil.report.page import Block, Chart, Figures, Grid, Note, Points, Prose, Section
+from tabveil.report.words import few, percent
+
+SCALE = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+GRADES = tuple(np.round(np.geomspace(1e-3, 60, 60), 6))  # the ε at which spent ρ is read
+
+
+def section(evidence: Evidence) -> Section:
+    """ε, δ, relation, unit, what counts as public, and ε as a risk."""
+    privacy = evidence.release.privacy
+    epsilon, delta, spent = float(privacy["epsilon"]), float(privacy["delta"]), Fraction(privacy["rho_spent"])
+    worst = Risk.of_spending(spent, epsilon, delta)
+    blocks: list[Block] = [
+        Prose(
+            f"{promise(evidence.release)} In words: whatever anyone concludes from this release, they would "
+            "have concluded it almost as likely had any one such record been absent or different. This "
+            "holds whatever else they know, and however long they compute."
+        ),
+        Figures(
+            (
+                ("Protected", str(privacy.get("unit", "one row")), "the unit of the promise"),
+                ("Neighbours", str(privacy["relation"]), relation_in_words(privacy["relation"])),
+                ("Best guess at who is in", percent(worst.guess), "at most, where tossing a coin gives 50 %"),
+                (
+                    "Caught at 1 % false alarms",
+                    percent(worst.caught(0.01)),
+                    "at most, where chance alone gives 1 %",
+                ),
+            )
+        ),
+        Chart.of(
+            "What the best possible attacker could do",
+            "For each share of strangers wrongly accused, the largest share of members that could be found "
+            "out. The dashed line is guessing. The curve follows from the exact accounting of this release.",
+            attacker_chart(worst),
+            "attacker",
+        ),
+        risks(epsilon, delta, worst),
+        Prose(
+            "These are limits for an attacker who knows every other row, the software and the schema, and "
+            "who only has to tell whether one given record was used. Attackers in real life know less."
+        ),
+        Prose("Taken as public, and therefore not protected:"),
+        Points([str(item) for item in privacy.get("assumed_public", ())]),
+    ]
+    if int(privacy.get("max_rows", 1)) > 1:
+        blocks.append(Prose(f"Of each unit at most {privacy['max_rows']} rows were used."))
+    if delta > 1 / max(1.0, evidence.total):
+        blocks.append(
+            Note("δ is larger than one in the number of rows; a smaller δ is advisable.", grave=True)
+        )
+    return Section("guarantee", "The guarantee", blocks)
+
+
+def promise(release: Release) -> str:
+    """The promise as the release states it, with δ as people write it."""
+    delta = float(release.privacy["delta"])
+    return str(release.privacy["promise"]).replace(f"{delta:g}", few(delta))
+
+
+class Risk:
+    """Upper limits on telling apart two neighbouring tables, from a list of (ε, δ) that all hold."""
+
+    def __init__(self, limits: list[tuple[float, float]]) -> None:
+        self.limits = limits
+
+    @classmethod
+    def of_spending(cls, rho: Fraction, epsilon: float, delta: float) -> "Risk":
+        """Every (ε', δ') that ρ implies, and the one that was promised."""
+        return cls([(epsilon, delta), *((grade, delta_of(rho, grade)) for grade in GRADES)])
+
+    def caught(self, accused: float) -> float:
+        """The largest share of members found out when this share of strangers is accused."""
+        return min(
+            max(accused, min(math.exp(e) * accused + d, 1 - math.exp(-e) * (1 - d - accused), 1.0))
+            for e, d in self.limits
+        )
+
+    @property
+    def guess(self) -> float:
+        """The largest chance to be right about one record, when both answers are equally likely before."""
+        return min(0.5 + (math.exp(e) - 1 + 2 * d) / (math.exp(e) + 1) / 2 for e, d in self.limits)
+
+
+def risks(epsilon: float, delta: float, worst: Risk) -> Grid:
+    """What other ε would mean, beside this release."""
+    rows = [(f"ε = {few(e)}", Risk([(e, delta)])) for e in sorted({*SCALE, epsilon})]
+    rows.append(("this release, exact", worst))
+    lines = [
+        (label, percent(risk.guess), percent(risk.caught(0.01)), percent(risk.caught(0.1)))
+        for label, risk in rows
+    ]
+    columns = [
+        "promise",
+        "right guesses from 50 %",
+        "found at 1 % false alarms",
+        "found at 10 % false alarms",
+    ]
+    frame = pd.DataFrame(lines, columns=columns)
+    return Grid("risk", "From ε to risk: the most that any attacker can reach", frame, marked=len(lines) - 1)
+
+
+def attacker_chart(worst: Risk) -> object:
+    """The attacker's curve over the diagonal."""
+    alt = altair()
+    accused = np.unique(np.concatenate([np.geomspace(1e-4, 0.05, 15), np.linspace(0, 1, 41)]))
+    frame = pd.DataFrame({"accused": accused.round(6), "found": [round(worst.caught(a), 6) for a in accused]})
+    axis = {"axis": alt.Axis(format="%", tickCount=5), "scale": alt.Scale(domain=[0, 1])}
+    base = alt.Chart(frame)
+    tooltip = [
+        alt.Tooltip("accused", format=".1%", title="strangers accused"),
+        alt.Tooltip("found", format=".1%", title="members found, at most"),
+    ]
+    area = base.mark_area(color=FIRST, opacity=0.15).encode(x="accused:Q", y="accused:Q", y2="found:Q")
+    line = base.mark_line(color=FIRST, strokeWidth=2.5).encode(
+        x=alt.X("accused:Q", title="strangers wrongly accused", **axis),
+        y=alt.Y("found:Q", title="members found out", **axis),
+        tooltip=tooltip,
+    )
+    chance = base.mark_line(strokeDash=[4, 4], strokeWidth=1, color="#8a94a3").encode(
+        x="accused:Q", y="accused:Q"
+    )
+    return alt.layer(area, chance, line).properties(height=260)
+
+
+def relation_in_words(relation: str) -> str:
+    """The neighbour relation for people."""
+    if relation == "substitute":
+        return "tables that differ in one record's content; their size is public"
+    return "tables with one record more or less; their size is private"

@@ -1,0 +1,184 @@
+"""What the pages say: nothing private on the one, nothing unmarked on the other, and no name breaks them."""
+
+import json
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tabveil as tv
+from report.conftest import TINY, people
+from tabveil.evidence import Evidence, cramers_v
+from tabveil.privacy import rho_of
+from tabveil.report import NOT_PRIVATE, SECTIONS, page
+from tabveil.report.guarantee import Risk
+from tabveil.report.words import amount, duration, few, percent, size
+from test_secrets import LITTLE, exact_counts, hits, private_frame
+from test_secrets import SCHEMA as SECRET_SCHEMA
+
+pytestmark = pytest.mark.xdist_group("browser")  # where the pages are made
+
+
+def test_nothing_of_the_rows_is_on_the_releasable_page() -> None:
+    frame = private_frame()
+    model = tv.RAPpp(tv.Schema.from_dict(SECRET_SCHEMA), LITTLE, preset=TINY).fit(frame)
+    html = model.report().html()
+    said = html.replace(",", "")  # counts may be written with thousands set apart
+    words = said[: said.index("<script>")]  # not the charting library, which holds numbers of its own
+    assert "Each column" in words and len(re.findall("data-chart", words)) > 5
+    assert hits(words, exact_counts(frame)) == []
+
+
+def test_the_page_follows_from_the_release_alone(model: tv.RAPpp, tmp_path: Path) -> None:
+    model.save(tmp_path / "release")
+    again = page(tv.load(tmp_path / "release"))
+    assert again.html() == model.report().html()
+
+
+def test_names_and_values_cannot_break_out_of_the_page(pages: dict[str, Path]) -> None:
+    html = pages["releasable"].read_text(encoding="utf-8")
+    assert "colour & <b>" not in html and "colour &amp; &lt;b&gt;" in html
+    assert "</script> 1" not in html
+
+
+def test_the_internal_page_is_marked_and_the_other_is_not(pages: dict[str, Path]) -> None:
+    internal, releasable = (pages[name].read_text(encoding="utf-8") for name in ("internal", "releasable"))
+    assert NOT_PRIVATE.replace("'", "&#39;") in internal and 'class="banner"' in internal
+    assert 'class="banner"' not in releasable
+
+
+def test_a_page_needs_nothing_from_outside(pages: dict[str, Path]) -> None:
+    for file in pages.values():
+        html = file.read_text(encoding="utf-8")
+        assert "default-src 'none'" in html
+        ours = html[: html.index("<script>")]  # the charting library is tested in a browser, cut off
+        assert not re.search(r'<(link|img|iframe|script)[^>]+(src|href)="', ours)
+        assert file.stat().st_size < 2_000_000
+
+
+def test_every_section_is_on_a_list_and_has_its_own_anchor(model: tv.RAPpp) -> None:
+    made = [section for build in SECTIONS if (section := build(Evidence(model.release_)))]
+    assert len({section.anchor for section in made}) == len(made) >= 8
+
+
+def test_a_release_without_targets_numbers_or_pairs_still_has_a_page() -> None:
+    for columns in (
+        {"only": {"type": "categorical", "values": ["a", "b"]}},
+        {"x": {"type": "numerical", "min": 0, "max": 9}},
+    ):
+        frame = pd.DataFrame({name: ["a", "b"] * 50 if name == "only" else [1, 2] * 50 for name in columns})
+        model = tv.RAPpp(tv.Schema.from_dict({"columns": columns}), 1.0, preset=TINY).fit(frame)
+        anchors = {section.anchor for section in model.report().sections}
+        assert {"about", "guarantee", "ledger", "columns", "measured", "cite"} <= anchors
+        assert "tasks" not in anchors and "pairs" not in anchors
+
+
+def test_a_notebook_shows_the_page(model: tv.RAPpp) -> None:
+    shown = model.report()._repr_html_()
+    assert shown.startswith("<iframe srcdoc=") and "Synthetic data release" in shown
+
+
+def test_a_page_is_not_written_over_another_file(model: tv.RAPpp, tmp_path: Path) -> None:
+    model.report(tmp_path / "report.html")
+    with pytest.raises(tv.InvalidInput, match="exists already"):
+        model.report(tmp_path / "report.html")
+
+
+def test_without_its_packages_a_page_says_what_to_install(
+    model: tv.RAPpp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(tv.TabveilError, match=r"pip install 'tabveil\[report\]'"):
+        model.plot("age")
+
+
+# -- numbers and charts -------------------------------------------------------------------------------------
+
+
+def test_errors_of_a_column_are_those_of_its_measurements(model: tv.RAPpp) -> None:
+    found = model.error("income")
+    measured = model.measurements_
+    alone = measured[measured["query"] == "income"]
+    total = measured.loc[measured["family"] == "row count", "count"].iloc[0]
+    assert found["part"].tolist() == ["low", "high"]
+    assert np.allclose(found["noisy"], alone["count"] / total)
+    assert np.allclose(found["standard_error"], alone["standard_error"] / total)
+    assert found["synthetic"].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["city", "age", "wage", "wage:kind", "seen", "colour & <b>"])
+def test_every_kind_of_column_has_shares_that_add_up_and_a_chart(model: tv.RAPpp, name: str) -> None:
+    found = model.error(name)
+    assert found["synthetic"].sum() == pytest.approx(1)
+    # The noise of a sum is at most √parts · σ; 8 of those are exceeded once in 10¹⁵ runs.
+    spread = np.sqrt((found["standard_error"] ** 2).sum()) + model.error("city")["standard_error"].iloc[0]
+    assert abs(found["noisy"].sum() - 1) < 8 * spread
+    marks = json.dumps(model.plot(name).to_dict())
+    assert '"bar"' in marks and '"rule"' in marks
+
+
+def test_moments_are_shown_as_dates(model: tv.RAPpp) -> None:
+    assert model.error("seen")["part"].str.match(r"2013-\d\d-\d\d").all()
+
+
+def test_a_column_that_is_not_there_is_refused_with_a_hint(model: tv.RAPpp) -> None:
+    with pytest.raises(tv.InvalidInput, match="agee"):
+        model.error("agee")
+
+
+def test_real_and_synthetic_rows_can_be_compared_in_a_chart(schema: tv.Schema, model: tv.RAPpp) -> None:
+    chart = tv.plot.compare(people(200, 0), model.sample(200, seed=0), schema, ["age", "city"])
+    spec = chart.to_dict()
+    assert len(spec["concat"]) == 2 and "NOT PRIVATE" in str(spec["title"])
+
+
+def test_every_measured_cross_table_is_read_back_whole(model: tv.RAPpp) -> None:
+    evidence = Evidence(model.release_)
+    tables = [m for m in model.release_.measurements if m.family == "cross-tables"]
+    assert len(evidence.tables) == len(tables)
+    for noisy, measured in zip(evidence.tables, tables, strict=True):
+        assert noisy.counts.ravel().tolist() == list(measured.counts)
+        shares = evidence.shares(noisy)
+        assert shares.shape == noisy.counts.shape and shares.sum() == pytest.approx(1)
+
+
+def test_dependence_is_nothing_for_strangers_and_one_for_twins() -> None:
+    random = np.random.default_rng(0)
+    one, two = random.integers(0, 4, (2, 20_000))
+    assert cramers_v(one, two) < 0.03 and cramers_v(one, one) == pytest.approx(1)
+    assert cramers_v(one, np.zeros(20_000, int)) == 0
+
+
+# -- risk ---------------------------------------------------------------------------------------------------
+
+
+def test_risk_follows_the_definition_of_differential_privacy() -> None:
+    risk = Risk([(np.log(3), 0.0)])
+    assert risk.guess == pytest.approx(0.75)  # e^ε / (1 + e^ε)
+    assert risk.caught(0.01) == pytest.approx(0.03) and risk.caught(1.0) == 1
+    assert Risk([(0.0, 0.0)]).guess == 0.5
+
+
+def test_exact_accounting_never_claims_less_than_a_gaussian_attacker_reaches() -> None:
+    # A Gaussian mechanism with ρ has μ = √(2ρ): no bound that holds for all may be below its trade-off.
+    from scipy.stats import norm
+
+    for epsilon in (0.1, 1.0, 10.0):
+        rho = rho_of(epsilon, 1e-9)
+        worst, reach = Risk.of_spending(Fraction(rho), epsilon, 1e-9), np.sqrt(2 * float(rho))
+        assert worst.guess >= norm.cdf(reach / 2)
+        for accused in (0.001, 0.01, 0.1, 0.5):
+            assert worst.caught(accused) >= norm.cdf(norm.ppf(accused) + reach)
+            assert worst.caught(accused) <= Risk([(epsilon, 1e-9)]).caught(accused)
+
+
+def test_numbers_are_written_for_people() -> None:
+    assert [amount(1234.6), percent(0.1234), percent(1e-9), percent(0.99999), percent(1.0)] == [
+        "1,235", "12.3 %", "<0.1 %", ">99.9 %", "100 %",
+    ]  # fmt: skip
+    assert [few(1e-9), few(2.5e-7), few(0.01497), few(10.0)] == ["10⁻⁹", "2.5·10⁻⁷", "0.015", "10"]
+    assert [duration(30), duration(600), duration(9000), size(2.2e7)] == ["30 s", "10 min", "2.5 h", "22 MB"]

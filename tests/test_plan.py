@@ -1,0 +1,100 @@
+"""A plan is made from public things alone, and says what a fit then does."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tabveil as tv
+from samples import SMALL, random_table
+from tabveil.datasets import DATASETS
+from tabveil.metrics import comparison_of, k_marginal
+from tabveil.plan import epsilon_for, forecast, summary_tables
+from tabveil.presets import Default
+from tabveil.projection import Annealing
+from tabveil.table import Codec
+
+CENSUS = DATASETS["census"]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "substitute"])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
+def test_a_plan_spends_no_more_than_the_budget(epsilon: float, relation: str) -> None:
+    found = forecast(tv.Schema.from_dict(SMALL), epsilon, rows=5000, relation=relation)
+    assert sum(part.share for part in found.spending) == pytest.approx(1)
+    assert found.rho == pytest.approx(float(tv.Budget(epsilon, 1e-9).rho))
+    assert all(0 < column.error < 1 for column in found.columns)
+    assert all(0 < pair.error <= 1 for pair in found.pairs) and len(found.pairs) == 21
+
+
+def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
+    codec = Codec(tv.Schema.from_dict(SMALL))
+    frame = codec.decode(random_table(codec.domain, 4000, seed=0)).to_pandas()
+    steps = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
+    tiny = Default(rows=40, rounds=2, between_rounds=steps, at_the_end=steps)
+    model = tv.RAPpp(codec.schema, 1.0, preset=tiny, neighbours="substitute").fit(frame)
+    found = forecast(codec.schema, 1.0, rows=4000, relation="substitute", preset=tiny)
+    planned = {part.purpose: part.noise for part in found.spending}
+    charged = {charge["what"]: charge["scale"] for charge in model.release_.charges}
+    assert planned["distributions"] == pytest.approx(charged["measuring 2 distributions"])
+    assert planned["columns"] == pytest.approx(charged["measuring 5 cross-tables"])
+
+
+def test_more_budget_and_more_rows_mean_less_error() -> None:
+    schema = CENSUS.schema()
+    errors = [forecast(schema, epsilon, rows=40_000).error for epsilon in (0.05, 0.2, 1.0, 5.0, 25.0)]
+    assert errors == sorted(errors, reverse=True)
+    errors = [forecast(schema, 1.0, rows=rows).error for rows in (1000, 10_000, 100_000, 1_000_000)]
+    assert errors == sorted(errors, reverse=True)
+
+
+@pytest.mark.parametrize("error", [0.1, 0.03])
+def test_the_wanted_error_is_met_by_the_epsilon_that_is_named(error: float) -> None:
+    found = epsilon_for(CENSUS.schema(), error, rows=40_000)
+    assert found.error <= error
+    assert forecast(CENSUS.schema(), found.epsilon * 0.9, rows=40_000).error > error
+
+
+def test_an_error_out_of_reach_is_refused_with_what_can_be_reached() -> None:
+    with pytest.raises(tv.InvalidInput, match=r"out of reach.*0\.0"):
+        epsilon_for(CENSUS.schema(), 0.0001, rows=1000)
+    with pytest.raises(tv.InvalidInput, match="rows"):
+        forecast(CENSUS.schema(), 1.0, rows=0)
+
+
+def test_a_plan_is_json_and_lines_for_the_terminal() -> None:
+    found = forecast(CENSUS.schema(), 1.0, rows=40_000)
+    assert json.loads(json.dumps(found.to_dict()))["predicted_error"] == found.error
+    assert "Predicted mean error" in str(summary_tables(found)[-1])
+
+
+def test_long_lists_and_units_are_planned_for() -> None:
+    columns: dict[str, dict] = {
+        "place": {"type": "categorical", "values": list(range(500))},
+        "sex": {"type": "categorical", "values": [0, 1]},
+    }
+    long = forecast(tv.Schema.from_dict({"columns": columns}), 1.0, rows=9000)
+    assert long.spending[0].purpose == "grouping" and long.columns[0].cells < 100
+    columns["who"] = {"type": "id"}
+    document = {"columns": columns, "privacy": {"unit": "who", "max_rows": 3}}
+    several = forecast(tv.Schema.from_dict(document), 1.0, rows=9000)
+    assert several.spending[-1].noise == pytest.approx(3 * (long.spending[-1].noise or 0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_the_predicted_error_is_near_the_measured_one(epsilon: float) -> None:
+    schema, people = CENSUS.schema(), CENSUS.frame(40_000, 0)
+    model = tv.RAPpp(schema, epsilon).fit(people)
+    comparison = comparison_of(people, model.release_.sample(50_000, seed=0), schema)
+    score = {s.metric: s.value for s in k_marginal.scores(comparison)}["k_marginal_2"]
+    ratio = forecast(schema, epsilon, rows=40_000).error / (1 - score / 1000)
+    assert 1 / 1.5 < ratio < 1.5
+
+
+def test_the_rules_are_those_of_the_preset() -> None:
+    wasteful = Default(count_share=Default().count_share * 10)
+    shares = [
+        forecast(CENSUS.schema(), 1.0, preset=preset).spending[0].share for preset in (Default(), wasteful)
+    ]
+    assert np.isclose(shares[1], 10 * shares[0])
