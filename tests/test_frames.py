@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil.errors import InvalidInput
-from tabveil.frames import Source, as_kind, check, draft_schema, write
+from tabveil.frames import as_kind, check, draft_schema, write
 from tabveil.schema import Schema
+from tabveil.sources import Source
 from tabveil.table import Codec
 
 PEOPLE = Schema(
@@ -437,10 +438,10 @@ def test_check_names_the_column_and_the_rule_and_no_value():
     lines = check(frame, strict)
     assert CANARY not in " ".join(lines)
     assert [line.split(" (")[0] for line in lines] == [
+        "Column n: some cells are above max 9",
+        "Column n: some cells are below min 0",
         "Column n: some cells are missing, and it is not nullable",
         "Column n: some cells are not numbers",
-        "Column n: some numbers are above max 9",
-        "Column n: some numbers are below min 0",
         "Column n: some numbers have more decimals than declared",
         "Column s: some cells are missing, and it is not nullable",
         "Column s: some values are not declared",

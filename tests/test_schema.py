@@ -12,6 +12,7 @@ from tabveil.schema import Categorical, Numerical, Schema, key
 
 AGE = {"type": "numerical", "min": 16, "max": 99, "decimals": 0}
 SEX = {"type": "categorical", "values": ["F", "M"]}
+DAYS = {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01"}
 
 
 def refusal(document):
@@ -128,10 +129,24 @@ def test_a_schema_cannot_be_changed():
         (AGE | {"decimal": 1}, "Column age: decimal is not a known key.\nHint: Did you mean decimals?"),
         ({"type": "numerical", "max": 1}, "Column age: min is missing.\nHint: It must be a number."),
         ({"type": "numeric"}, "Column age: type numeric is not known.\nHint: Did you mean numerical?"),
-        ({"type": ["x"]}, "Column age: type must be categorical or numerical."),
+        ({"type": ["x"]}, "Column age: type ['x'] is not known."),
         ({"min": 1}, "Column age: type is missing."),
-        ({"type": "datetime"}, "Column age: type datetime is not supported yet."),
-        ({"type": "id"}, "Column age: type id is not supported yet."),
+        ({"type": "text"}, "Column age: free text cannot be learnt."),
+        ({"type": "datetime", "min": "2013-01-01"}, "Column age: max is missing."),
+        (DAYS | {"min": "soon"}, "Column age: min must be"),
+        (DAYS | {"max": "2013-01-01"}, "is not at least one second before max"),
+        (DAYS | {"unit": "week"}, "Column age: unit must be"),
+        (DAYS | {"timezone": "Mars"}, "Column age: timezone Mars is not known."),
+        (DAYS | {"format": "%Y-%m-%d"}, "does not hold the second"),
+        (DAYS | {"format": "%!"}, "cannot be read back"),
+        ({"type": "date", "min": "2013-01-01", "max": "2014-01-01", "timezone": "UTC"}, "timezone must be"),
+        ({"type": "duration", "min": 0, "max": 0.5}, "max 0.5 has more than 0 decimals"),
+        ({"type": "boolean", "values": [1, 2]}, "a boolean is false or true"),
+        (SEX | {"groups": {"all": ["F", "X"]}}, "group all holds X, which is not a declared value"),
+        (SEX | {"groups": {"a": ["F"], "b": ["F"]}}, "value F is in two groups"),
+        ({"type": "id", "style": "pattern"}, "style: pattern and a pattern go together"),
+        ({"type": "id", "style": "pattern", "pattern": "same"}, "all ids would be the same"),
+        ({"type": "id"}, "The schema declares no column to learn."),
         (AGE | {"min": "TODO"}, "Column age: min is still TODO; fill in a number."),
         (SEX | {"values": "TODO"}, "Column age: values is still TODO"),
         (SEX | {"values": ["TODO"]}, "Column age: values is still TODO"),
@@ -168,8 +183,10 @@ def test_a_bad_rule_is_refused_by_column_and_rule(rule, line):
         ({"columns": {"a\nb": {}}}, "Column 'a\\nb': type is missing."),
         ({"columns": {"age": AGE, "age:kind": SEX}}, "the name is kept for the special values of age"),
         ({"columns": {"sex": SEX}, "target": []}, "target is not a known key.\nHint: Did you mean targets?"),
-        ({"columns": {"sex": SEX}, "privacy": {}}, "The key privacy is not supported yet"),
-        ({"columns": {"sex": SEX}, "constraints": []}, "The key constraints is not supported yet"),
+        ({"columns": {"sex": SEX}, "privacy": {}}, "unit is missing."),
+        ({"columns": {"sex": SEX}, "privacy": {"unit": "who", "max_rows": 0}}, "max_rows must be"),
+        ({"columns": {"sex": SEX}, "privacy": {"unit": "sex", "max_rows": 1}}, "so it cannot be learnt"),
+        ({"columns": {"sex": SEX}, "constraints": "sex"}, "constraints must be a list"),
         ({"columns": {"sex": SEX}, True: 1}, "True is not a known key."),
         (
             {"columns": {"sex": SEX}, "targets": ["sx"]},

@@ -73,11 +73,11 @@ def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> 
     fitted = counts.copy()
     for parent, mass in enumerate(masses):
         part = parents == parent
-        fitted[part] = _onto_simplex(fitted[part], max(mass, 0.0))
+        fitted[part] = onto_simplex(fitted[part], max(mass, 0.0))
     return fitted
 
 
-def _onto_simplex(values: np.ndarray, total: float) -> np.ndarray:
+def onto_simplex(values: np.ndarray, total: float) -> np.ndarray:
     """The nearest non-negative values that add up to `total`."""
     ordered = np.sort(values)[::-1]
     shift = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)

@@ -2,23 +2,29 @@
 
 import json
 import operator
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tabveil.constraints import Determines
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_folder
 from tabveil.frames import as_kind
 from tabveil.measurement import Measurement
+from tabveil.repair import Repair, repaired
 from tabveil.scale import Scale, scale_from_dict
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.strangers import Damaged, arrays_in, json_in
+from tabveil.table import Codec, Grouping, Table
+from tabveil.where import Chances, Condition, claims_of, conditions_of
 
 FORMAT = 1
+REFERENCE = 20_000  # synthetic rows that say which value a column determines
 SLICE = 10_000_000  # numbers held at once while categories are drawn
 ARRAYS = ("probabilities", "numbers", "slack")
 
@@ -36,23 +42,61 @@ class Release:
     privacy: Mapping[str, Any]  # the promise in words and numbers
     charges: list[dict[str, Any]]  # the ledger of this fit
     kind: str = "pandas"  # the kind of table that came in
+    types: Mapping[str, str] = field(default_factory=dict)  # the types that its columns had
+    groupings: Mapping[str, Grouping] = field(default_factory=dict)  # values that were learnt together
 
-    def sample(self, rows: int, *, seed: int | None = None, kind: str | None = None) -> Any:
-        """Draw this many synthetic rows; costs nothing, as often as you like."""
+    def sample(
+        self,
+        rows: int,
+        *,
+        seed: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        kind: str | None = None,
+    ) -> Any:
+        """Draw this many synthetic rows; costs nothing, as often as you like.
+
+        `where` asks for rows of one sort only, such as {"sex": "F", "age": (30, 40)}: relaxed rows are drawn
+        as often as they meet it, and what it names is drawn inside it. See `effective_rows`.
+        """
         if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows <= 0:
             raise InvalidInput(
                 f"{rows} rows were asked for; the number must be 1 or more.", "Ask for e.g. 1000 rows."
             )
         rows = operator.index(rows)
-        codec = Codec(self.schema)
         random = np.random.default_rng(seed)
-        drawn = _copies(rows, self.probabilities.shape[1], random)
-        codes = self._draw_codes(codec.domain.offsets, codec.domain.sizes, drawn, random)
-        moved = self.slack[:, drawn] * (_spread(drawn, random) - 0.5)
-        numbers = self.scale.numbers((self.numbers[:, drawn] + moved).T)
+        conditions = conditions_of(where, self.schema)
+        chances = self._chances(conditions)
+        if not chances.weights.sum() > 0:
+            raise InvalidInput(
+                "No row of this release can meet the condition.",
+                "Widen it, or ask for fewer columns at once.",
+            )
+        repair = Repair(self.schema, claims_of(conditions, self.schema))
+        if any(isinstance(rule.claim, Determines) for rule in repair.constraints):
+            repair.learn(self._drawn(REFERENCE, self._chances(()), np.random.default_rng(0)))
+        drawn = self._drawn(rows, chances, random)
+        table = repaired(drawn, repair, random, lambda more: self._drawn(more, chances, random))
+        decoded = Codec(self.schema).decode(table, random)
+        return as_kind(decoded, kind or self.kind, self.schema, self.types)
+
+    def effective_rows(self, where: Mapping[str, Any] | None = None) -> float:
+        """How many of the relaxed rows a condition leaves, counted by their weights: (Σw)²/Σw²."""
+        return self._chances(conditions_of(where, self.schema)).effective_rows
+
+    def _chances(self, conditions: tuple[Condition, ...]) -> Chances:
+        low, high = self.numbers - self.slack / 2, self.numbers + self.slack / 2
+        codec = Codec(self.schema, self.groupings)
+        return Chances(conditions, codec, self.scale, self.probabilities, low, high)
+
+    def _drawn(self, rows: int, chances: Chances, random: np.random.Generator) -> Table:
+        """Rows as codes and numbers, in no order, before constraints."""
+        domain = chances.codec.domain
+        drawn = _copies(rows, chances.weights, random)
+        codes = _draw_codes(chances.probabilities, domain.offsets, domain.sizes, drawn, random)
+        low, high = chances.low[:, drawn], chances.high[:, drawn]
+        numbers = self.scale.numbers((low + (high - low) * _spread(drawn, random)).T)
         order = random.permutation(rows)
-        table = codec.decode(Table(codes[order], numbers[order]))
-        return as_kind(table, kind or self.kind, self.schema)
+        return chances.codec.ungrouped(Table(codes[order], numbers[order]), random, chances.allowed)
 
     def measured(self) -> pd.DataFrame:
         """Every noisy count as a tidy table: family, query, cell, count, standard_error."""
@@ -63,18 +107,6 @@ class Release:
         ]
         return pd.DataFrame(lines, columns=["family", "query", "cell", "count", "standard_error"])
 
-    def _draw_codes(
-        self, offsets: Any, sizes: Any, drawn: np.ndarray, random: np.random.Generator
-    ) -> np.ndarray:
-        codes = np.zeros((len(drawn), len(sizes)), np.int32)
-        for axis, (start, size) in enumerate(zip(offsets, sizes, strict=True)):
-            below = np.cumsum(self.probabilities[start : start + size], axis=0, dtype=np.float64)
-            level = _spread(drawn, random) * below[-1, drawn]
-            for part in _slices(len(drawn), SLICE // size + 1):
-                reached = (below[:, drawn[part]] <= level[part]).sum(axis=0)
-                codes[part, axis] = np.minimum(reached, size - 1)
-        return codes
-
     def save(self, path: str | Path) -> None:
         """Write a folder of JSON and npz; it appears whole or not at all."""
         with atomic_folder(path) as folder:
@@ -82,11 +114,19 @@ class Release:
             _write_json(folder / "privacy.json", dict(self.privacy))
             _write_json(folder / "ledger.json", self.charges)
             _write_json(
-                folder / "release.json", {"format": FORMAT, "kind": self.kind, "scale": self.scale.to_dict()}
+                folder / "release.json",
+                {
+                    "format": FORMAT,
+                    "kind": self.kind,
+                    "types": dict(self.types),
+                    "groupings": {name: grouping.to_dict() for name, grouping in self.groupings.items()},
+                    "scale": self.scale.to_dict(),
+                },
             )
             _write_json(folder / "measurements.json", [asdict(m) for m in self.measurements])
             with (folder / "table.npz").open("wb") as file:
-                np.savez_compressed(file, **{name: getattr(self, name) for name in ARRAYS})
+                arrays = {name: np.ascontiguousarray(getattr(self, name), "<f4") for name in ARRAYS}
+                np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path) -> "Release":
@@ -95,21 +135,19 @@ class Release:
         if not (folder / "release.json").is_file():
             raise InvalidInput(f"{path} is not a release.", "Name the folder that `tabveil fit -o` wrote.")
         try:
-            about = _read_json(folder / "release.json")
-            schema = Schema.from_dict(_read_json(folder / "schema.json"))
-            with np.load(folder / "table.npz", allow_pickle=False) as file:
-                arrays = {name: np.asarray(file[name], np.float32) for name in ARRAYS}
+            about = json_in(folder / "release.json")
+            schema = Schema.from_dict(json_in(folder / "schema.json"))
+            arrays = arrays_in(folder / "table.npz", ARRAYS)
             release = cls(
                 schema,
                 **arrays,
                 scale=scale_from_dict(about["scale"], schema),
-                measurements=tuple(
-                    Measurement(**{**m, "cells": tuple(m["cells"]), "counts": tuple(m["counts"])})
-                    for m in _read_json(folder / "measurements.json")
-                ),
-                privacy=_read_json(folder / "privacy.json"),
-                charges=_read_json(folder / "ledger.json"),
+                measurements=tuple(map(Measurement.from_dict, json_in(folder / "measurements.json"))),
+                privacy=_promise(json_in(folder / "privacy.json")),
+                charges=[_charge(charge) for charge in json_in(folder / "ledger.json")],
                 kind=str(about["kind"]),
+                types={str(name): str(text) for name, text in about.get("types", {}).items()},
+                groupings={n: Grouping.from_dict(g) for n, g in about.get("groupings", {}).items()},
             )
             release._check(int(about["format"]))
         except InvalidInput:
@@ -121,7 +159,7 @@ class Release:
         return release
 
     def _check(self, version: int) -> None:
-        domain = Codec(self.schema).domain
+        domain = Codec(self.schema, self.groupings).domain
         rows = self.probabilities.shape[1]
         shapes = (domain.cells, rows), (len(domain.numerical), rows), (len(domain.numerical), rows)
         if version != FORMAT:
@@ -131,7 +169,11 @@ class Release:
         arrays = self.probabilities, self.numbers, self.slack
         right = tuple(a.shape for a in arrays) == shapes and rows > 0
         inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
-        if not (right and inside and self.scale.fits(len(domain.numerical))):
+        grouped = all(
+            name in self.schema.categorical and grouping.fits(self.schema.categories[name].labels())
+            for name, grouping in self.groupings.items()
+        )
+        if not (right and inside and grouped and self.scale.fits(len(domain.numerical))):
             raise InvalidInput(
                 "The release does not match its own schema.",
                 "Copy it again, or ask its owner for another copy.",
@@ -142,20 +184,49 @@ def _write_json(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
+def _promise(content: dict[str, Any]) -> dict[str, Any]:
+    """A privacy statement whose main words are of the right kind."""
+    kinds = {"promise": str, "relation": str, "private": bool, "epsilon": float | int, "delta": float | int}
+    if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
+        raise Damaged
+    return content
+
+
+def _charge(content: dict[str, Any]) -> dict[str, Any]:
+    """A line of the ledger whose main words are texts, and whose cost is a fraction."""
+    texts = [content[name] for name in ("what", "mechanism", "rho")]
+    if not all(isinstance(text, str) for text in texts) or not re.fullmatch(r"\d+(/[1-9]\d*)?", texts[2]):
+        raise Damaged
+    return content
 
 
 def _slices(length: int, size: int) -> list[slice]:
     return [slice(start, start + size) for start in range(0, length, size)]
 
 
-def _copies(rows: int, available: int, random: np.random.Generator) -> np.ndarray:
-    """Which relaxed row each synthetic row comes from: each equally often, the rest at random."""
-    whole, rest = divmod(rows, available)
-    return np.sort(
-        np.concatenate([np.repeat(np.arange(available), whole), random.permutation(available)[:rest]])
-    )
+def _copies(rows: int, weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Which relaxed row each synthetic row comes from: as often as its weight says, the rest at random."""
+    if (weights == weights[0]).all():
+        whole, rest = divmod(rows, len(weights))
+        left = random.permutation(len(weights))[:rest]
+        return np.sort(np.concatenate([np.repeat(np.arange(len(weights)), whole), left]))
+    order = random.permutation(len(weights))
+    below = np.cumsum(weights[order])
+    levels = (np.arange(rows) + random.random()) / rows * below[-1]
+    return np.sort(order[np.minimum(np.searchsorted(below, levels, "right"), len(weights) - 1)])
+
+
+def _draw_codes(
+    probabilities: np.ndarray, offsets: Any, sizes: Any, drawn: np.ndarray, random: np.random.Generator
+) -> np.ndarray:
+    codes = np.zeros((len(drawn), len(sizes)), np.int32)
+    for axis, (start, size) in enumerate(zip(offsets, sizes, strict=True)):
+        below = np.cumsum(probabilities[start : start + size], axis=0, dtype=np.float64)
+        level = _spread(drawn, random) * below[-1, drawn]
+        for part in _slices(len(drawn), SLICE // size + 1):
+            reached = (below[:, drawn[part]] <= level[part]).sum(axis=0)
+            codes[part, axis] = np.minimum(reached, size - 1)
+    return codes
 
 
 def _spread(drawn: np.ndarray, random: np.random.Generator) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from tabveil.queries.rows import GRID
 from tabveil.schema import Numerical, Schema
 from tabveil.table import Table
 
+CHUNK = 2**13  # rows placed at a time, so that what is in between stays in a processor's cache
 FINEST = 2**20
 """The most points a column is told apart by before noise."""
 
@@ -22,6 +24,9 @@ class Scale(Protocol):
 
     def numbers(self, shares: np.ndarray) -> np.ndarray:
         """The numbers at these places between 0 and 1, [rows, numerical]."""
+
+    def span(self, column: int, low: float, high: float) -> tuple[float, float]:
+        """Where between 0 and 1 the numbers from `low` to `high` of one column lie."""
 
     def to_dict(self) -> dict:
         """A form for JSON."""
@@ -49,6 +54,11 @@ class MinMax:
 
     def numbers(self, shares: np.ndarray) -> np.ndarray:
         return self.low + np.asarray(shares, float) * (self.high - self.low)
+
+    def span(self, column: int, low: float, high: float) -> tuple[float, float]:
+        start, width = self.low[column], self.high[column] - self.low[column]
+        a, b = np.clip((np.array([low, high]) - start) / width, 0.0, 1.0)
+        return float(a), float(b)
 
     def to_dict(self) -> dict:
         return {"kind": "min-max"}
@@ -112,15 +122,27 @@ class Ranks:
     heights: tuple[np.ndarray, ...]  # per column: the share of rows below each run, and 1 at the end
 
     def positions(self, table: Table) -> np.ndarray:
-        points = self.lattice.points(table.numbers)
-        spread = _own_fraction(points, table.codes)
-        found = np.empty(points.shape, np.int32)
-        for column, (starts, heights) in enumerate(zip(self.starts, self.heights, strict=True)):
-            run = np.searchsorted(starts, points[:, column], "right") - 1
-            widths = np.diff(np.append(starts, self.lattice.sizes[column]))
-            inside = (points[:, column] - starts[run] + spread[:, column]) / widths[run]
-            share = heights[run] + (heights[run + 1] - heights[run]) * inside
-            found[:, column] = np.clip(np.floor(share * GRID), 0, GRID - 1)
+        found = np.empty(table.numbers.shape, np.int32, order="F")
+        for start in range(0, len(found), CHUNK):
+            part = slice(start, start + CHUNK)
+            points = self.lattice.points(table.numbers[part])
+            spread = _own_fraction(points, table.codes[part])
+            for column, (starts, heights) in enumerate(zip(self.starts, self.heights, strict=True)):
+                run_of, widths, rises = self._runs[column]
+                run = run_of[points[:, column]]
+                inside = (points[:, column] - starts[run] + spread[:, column]) / widths[run]
+                share = heights[run] + rises[run] * inside
+                found[part, column] = np.clip(np.floor(share * GRID), 0, GRID - 1)
+        return found
+
+    @cached_property
+    def _runs(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """For each column: the run of every point, and how wide and how high each run is."""
+        found = []
+        for starts, heights, size in zip(self.starts, self.heights, self.lattice.sizes, strict=True):
+            widths = np.diff(np.append(starts, size))
+            run_of = np.repeat(np.arange(len(starts), dtype=np.int32), widths)
+            found.append((run_of, widths, np.diff(heights)))
         return found
 
     def numbers(self, shares: np.ndarray) -> np.ndarray:
@@ -144,6 +166,16 @@ class Ranks:
             and (np.diff(heights) >= 0).all()
             for starts, heights, size in zip(self.starts, self.heights, self.lattice.sizes, strict=True)
         )
+
+    def span(self, column: int, low: float, high: float) -> tuple[float, float]:
+        lattice, heights = self.lattice, self.heights[column]
+        points = np.arange(lattice.sizes[column])
+        numbers = np.minimum(lattice.low[column] + points * lattice.step[column], lattice.high[column])
+        first = int(np.searchsorted(numbers, low - 1e-9 * lattice.step[column], "left"))
+        last = int(np.searchsorted(numbers, high + 1e-9 * lattice.step[column], "right"))
+        starts = np.append(self.starts[column], lattice.sizes[column])
+        ends = np.interp([first, max(first, last)], starts, heights)
+        return float(ends[0]), float(ends[1])
 
     def words(self, column: int, edges: np.ndarray) -> list[str]:
         """The bins between these grid positions as the numbers that they cover."""
@@ -201,7 +233,7 @@ def _places(shares: np.ndarray) -> np.ndarray:
 
 
 def _numerical(schema: Schema) -> list[Numerical]:
-    return [c for c in schema.columns.values() if isinstance(c, Numerical)]
+    return list(schema.numbers.values())
 
 
 def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -211,15 +243,20 @@ def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """
     mixed = np.full(len(points), 0x9E3779B97F4A7C15, np.uint64)
     for column in (*points.T, *codes.T):
-        mixed = _mix(mixed ^ column.astype(np.uint64))
-    columns = [_mix(mixed + np.uint64(number + 1)) for number in range(points.shape[1])]
-    # 53 bits, so that the nearest float is below one.
-    whole = np.stack(columns or [np.zeros(0, np.uint64)], axis=-1).reshape(points.shape) >> np.uint64(11)
-    return whole.astype(float) / 2.0**53
+        mixed ^= column.astype(np.uint64)
+        _mix(mixed)
+    fractions = np.empty(points.shape, order="F")
+    for number in range(points.shape[1]):
+        own = _mix(mixed + np.uint64(number + 1))
+        fractions[:, number] = (own >> np.uint64(11)) / 2.0**53  # 53 bits: the nearest float is below one
+    return fractions
 
 
 def _mix(bits: np.ndarray) -> np.ndarray:
-    """The finishing steps of the splitmix64 generator: every bit of the result depends on every bit given."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    """The finishing steps of the splitmix64 generator, in place: every bit given changes every bit."""
+    bits ^= bits >> np.uint64(30)
+    bits *= np.uint64(0xBF58476D1CE4E5B9)
+    bits ^= bits >> np.uint64(27)
+    bits *= np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits

@@ -1,0 +1,117 @@
+"""Cells of any type as integers, floats or bytes of text: total functions, each cell by itself."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int32]
+Numbers = NDArray[np.float64]
+
+EXACT = 2.0**51  # below this, a scaled number rounds to the same decimal every time
+
+
+def rounded(numbers: Numbers, decimals: int | None) -> Numbers:
+    """Each number at the nearest multiple of 10^-decimals; numbers too large to have decimals stay."""
+    if decimals is None:
+        return numbers
+    with np.errstate(over="ignore"):
+        scaled = numbers * 10.0**decimals
+    return np.where(np.abs(scaled) < EXACT, np.rint(scaled) / 10.0**decimals, numbers)
+
+
+def numbers_in(column: pa.ChunkedArray) -> Numbers:
+    """The numbers of a column of any type; what is no number is nan."""
+    chunks = [
+        _as_numbers(plain(chunk)) if _is_number(chunk.type) else _spread_chunk(chunk, _as_numbers, math.nan)
+        for chunk in column.chunks
+    ]
+    return np.concatenate([np.empty(0), *chunks])
+
+
+def number_in(text: str) -> float:
+    """The number that a text spells, or nan; true is 1 and false is 0."""
+    try:
+        return float(text) if "_" not in text else math.nan  # Python reads 1_000 as a number
+    except ValueError:
+        return {"true": 1.0, "false": 0.0}.get(text.lower(), math.nan)
+
+
+def is_missing(value: int | float | bytes | None) -> bool:
+    """Whether a plain value counts as a missing cell: null, nan or the empty text."""
+    return value is None or value == b"" or value != value
+
+
+def spread(column: pa.ChunkedArray, answer: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
+    """Answer once per distinct value and spread the answers over the rows."""
+    chunks = [_spread_chunk(chunk, answer, missing) for chunk in column.chunks]
+    return np.concatenate(chunks or [answer(pa.array([], pa.large_binary()))])
+
+
+def _spread_chunk(chunk: pa.Array, answer: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
+    if not pa.types.is_dictionary(chunk.type):
+        chunk = plain(chunk).dictionary_encode()
+    answers = answer(plain(chunk.dictionary))
+    places = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+    return np.append(answers, answers.dtype.type(missing))[places]  # place -1 is the last: missing
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The same cells as integers, float64 or bytes of text; cells of any other type are null."""
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain(array.storage)
+    if pa.types.is_dictionary(kind):
+        return plain(array.dictionary_decode())
+    if pa.types.is_run_end_encoded(kind):
+        return plain(pc.run_end_decode(array))
+    if pa.types.is_integer(kind):
+        return array
+    if pa.types.is_floating(kind):
+        return array.cast(pa.float64())
+    if _is_text(kind):
+        return array.cast(pa.large_binary())
+    if pa.types.is_boolean(kind):
+        return array.cast(pa.large_string()).cast(pa.large_binary())
+    if pa.types.is_decimal(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
+        return _without_zeros(array.cast(pa.large_string()))
+    if pa.types.is_timestamp(kind):
+        return _without_zeros(array.cast(pa.timestamp(kind.unit)).cast(pa.large_string()))  # in UTC
+    return pa.nulls(len(array), pa.large_binary())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    checks = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_binary_view,
+        pa.types.is_fixed_size_binary,
+    )
+    return any(check(kind) for check in checks)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _without_zeros(texts: pa.Array) -> pa.Array:
+    """Decimals and times without trailing zeros, and dates without midnight, as `schema.key` writes them."""
+    texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+$", r"\1")
+    texts = pc.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
+    return texts.cast(pa.large_binary())
+
+
+def _as_numbers(values: pa.Array) -> Numbers:
+    """Plain values as float64, with nan where there is no number."""
+    if _is_number(values.type):
+        return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    texts = (b"" if text is None else text for text in values.to_pylist())
+    return np.fromiter(
+        (number_in(text.decode("utf-8", "replace")) for text in texts), np.float64, len(values)
+    )

@@ -1,0 +1,322 @@
+"""Columns of time: dates, timestamps and durations, learnt as whole units between public bounds."""
+
+import datetime
+import math
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, StrictStr, model_validator
+
+from tabveil.columns.cells import Numbers, number_in, numbers_in, plain, spread
+from tabveil.columns.numerical import Figures, Numerical
+from tabveil.columns.rule import Column, Flag, Number
+from tabveil.columns.words import check_text, short, shown
+from tabveil.errors import InvalidInput
+
+# Microseconds in each unit.
+UNITS = {
+    "day": 86_400_000_000,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1_000,
+    "microsecond": 1,
+}
+Unit = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
+EPOCH = datetime.datetime(1970, 1, 1)
+YEARS = (1600, 9000)  # far from where calendars and 64-bit nanoseconds end
+CLOCK = re.compile(r"(-?)(?:(\d+) days? )?(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+
+
+def _moment_text(value: object) -> str:
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if not isinstance(value, str):
+        raise ValueError("not a moment")
+    datetime.datetime.fromisoformat(value)
+    return value
+
+
+Moment = Annotated[str, BeforeValidator(_moment_text)]
+
+
+class Datetime(Column):
+    """Moments between public bounds, told apart to the unit.
+
+    With a `timezone`, moments are instants, and texts and clock times without an offset are local there;
+    without one, they are readings of a clock, and moments with an offset are read in UTC.
+    """
+
+    type: Literal["datetime", "date"] = "datetime"
+    min: Moment
+    max: Moment
+    unit: Unit = "second"
+    timezone: StrictStr | None = None
+    format: StrictStr | None = None  # of texts, in the signs of strptime; without it texts are ISO
+    nullable: Flag = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        zone(self.timezone)
+        for name, text in (("min", self.min), ("max", self.max)):
+            if not YEARS[0] <= datetime.datetime.fromisoformat(text).year < YEARS[1]:
+                raise InvalidInput(f"{name} is outside the years {YEARS[0]} to {YEARS[1]}.", "Check it.")
+        if self.units < 1:
+            raise InvalidInput(
+                f"min {self.min} is not at least one {self.unit} before max {self.max}.",
+                "Bounds must satisfy min < max.",
+            )
+        if self.format is not None:
+            check_text(self.format, "format")
+            self._check_format(self.format)
+        return self
+
+    def _check_format(self, form: str) -> None:
+        try:
+            some = self.first + UNITS[self.unit]  # min itself is often midnight, which any form holds
+            again = microseconds(datetime.datetime.strptime(self.written(some, form), form), self.timezone)
+        except ValueError:
+            raise InvalidInput(
+                f"format {shown(form)} cannot be read back.", "For example %Y-%m-%d %H:%M."
+            ) from None
+        if abs(again - some) >= UNITS[self.unit]:
+            raise InvalidInput(
+                f"format {shown(form)} does not hold the {self.unit}.",
+                "Add the missing parts, or a wider unit.",
+            )
+
+    @property
+    def first(self) -> int:
+        """min, in microseconds since 1970."""
+        return microseconds(datetime.datetime.fromisoformat(self.min), self.timezone)
+
+    @property
+    def units(self) -> int:
+        """How many units lie between min and max."""
+        last = microseconds(datetime.datetime.fromisoformat(self.max), self.timezone)
+        return (last - self.first) // UNITS[self.unit]
+
+    @property
+    def as_numbers(self) -> Numerical:
+        """How the column is learnt: as units since min."""
+        return Numerical(min=0, max=self.units, decimals=0, nullable=self.nullable)
+
+    def written(self, moment: int, form: str) -> str:
+        """A moment as text."""
+        return clock(moment, self.timezone).strftime(form)
+
+
+class Date(Datetime):
+    """Days between public bounds."""
+
+    type: Literal["date"] = "date"
+    unit: Literal["day"] = "day"
+    timezone: None = None
+
+
+class Duration(Column):
+    """Lengths of time, in whole units between public bounds."""
+
+    type: Literal["duration"] = "duration"
+    min: Number
+    max: Number
+    unit: Unit = "second"
+    nullable: Flag = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if max(abs(self.min), abs(self.max)) * UNITS[self.unit] >= 2**62:
+            raise InvalidInput("the bounds do not fit into 64 bits.", "Choose a wider unit.")
+        _ = self.as_numbers
+        return self
+
+    @property
+    def as_numbers(self) -> Numerical:
+        """How the column is learnt: as a number of units."""
+        return Numerical(min=self.min, max=self.max, decimals=0, nullable=self.nullable)
+
+    def spelled(self) -> dict[str, Any]:
+        """Plain texts and numbers, with whole bounds whole."""
+        return super().spelled() | {"min": short(self.min), "max": short(self.max)}
+
+
+class Moments(Figures):
+    """Moments as units since min."""
+
+    def __init__(self, rule: Datetime) -> None:
+        super().__init__(rule.as_numbers)
+        self.moment = rule
+
+    def read(self, column: pa.ChunkedArray) -> Numbers:
+        return np.concatenate([np.empty(0), *(self._read(chunk) for chunk in column.chunks)])
+
+    def _read(self, chunk: pa.Array) -> Numbers:
+        chunk = unwrapped(chunk)
+        kind = chunk.type
+        if pa.types.is_timestamp(kind):
+            moments, missing = _integers(chunk), np.asarray(chunk.is_null())
+            return self._since(_scaled(moments, kind.unit), missing, wall=kind.tz is None)
+        if pa.types.is_date(kind):
+            days = _integers(chunk.cast(pa.date32()), pa.int32())
+            return self._since(days * UNITS["day"], np.asarray(chunk.is_null()), wall=True)
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+            return np.full(len(chunk), math.nan)
+        return spread(pa.chunked_array([chunk]), _each(self._parsed), math.nan)
+
+    def _since(self, moments: NDArray[np.int64], missing: np.ndarray, *, wall: bool) -> Numbers:
+        rule, unit = self.moment, UNITS[self.moment.unit]
+        near = 2 * UNITS["day"] + unit  # more than any zone is off; what lies beyond is clamped anyway
+        low, high = rule.first - near, rule.first + rule.units * unit + near
+        moments = np.clip(moments, low, high)
+        if wall and rule.timezone is not None:
+            distinct, places = np.unique(moments, return_inverse=True)
+            local = [microseconds(clock(m, None), rule.timezone) for m in distinct.tolist()]
+            moments = np.array(local, np.int64)[places]
+        units = np.floor_divide(moments - rule.first, unit).astype(np.float64)
+        return np.where(missing, math.nan, units)
+
+    def _parsed(self, text: str) -> float:
+        """Units since min that a text stands for, or nan."""
+        rule = self.moment
+        try:
+            if rule.format is not None:
+                moment = datetime.datetime.strptime(text, rule.format)
+            else:
+                moment = datetime.datetime.fromisoformat(text.strip())
+            return float((microseconds(moment, rule.timezone) - rule.first) // UNITS[rule.unit])
+        except (ValueError, OverflowError):
+            return math.nan
+
+    def write(self, numbers: Numbers, missing: np.ndarray | None) -> pa.Array:
+        rule = self.moment
+        moments = rule.first + numbers.astype(np.int64) * UNITS[rule.unit]
+        if rule.format is not None:
+            distinct, places = np.unique(moments, return_inverse=True)
+            texts = np.array([rule.written(m, rule.format) for m in distinct.tolist()], object)
+            return pa.array(texts[places], pa.string(), mask=missing)
+        if rule.type == "date":
+            return pa.array((moments // UNITS["day"]).astype(np.int32), pa.int32(), mask=missing).cast(
+                pa.date32()
+            )
+        return pa.array(moments, pa.int64(), mask=missing).cast(pa.timestamp("us", rule.timezone))
+
+
+class Spans(Figures):
+    """Durations as a number of units."""
+
+    def __init__(self, rule: Duration) -> None:
+        super().__init__(rule.as_numbers)
+        self.unit = UNITS[rule.unit]
+
+    def read(self, column: pa.ChunkedArray) -> Numbers:
+        return np.concatenate([np.empty(0), *(self._read(chunk) for chunk in column.chunks)])
+
+    def _read(self, chunk: pa.Array) -> Numbers:
+        chunk = unwrapped(chunk)
+        if pa.types.is_duration(chunk.type):
+            units = np.floor_divide(_scaled(_integers(chunk), chunk.type.unit), self.unit).astype(np.float64)
+            return np.where(np.asarray(chunk.is_null()), math.nan, units)
+        if pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type):
+            return numbers_in(pa.chunked_array([chunk]))
+        return spread(pa.chunked_array([chunk]), _each(self._parsed), math.nan)
+
+    def _parsed(self, text: str) -> float:
+        found = CLOCK.fullmatch(text.strip())
+        if not found:
+            return number_in(text)
+        sign, days, hours, minutes, seconds, rest = found.groups()
+        whole = ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
+        length = whole * 1_000_000 + int((rest or "0").ljust(6, "0"))
+        return float((-length if sign else length) // self.unit)
+
+    def write(self, numbers: Numbers, missing: np.ndarray | None) -> pa.Array:
+        lengths = numbers.astype(np.int64) * self.unit
+        return pa.array(lengths, pa.int64(), mask=missing).cast(pa.duration("us"))
+
+
+def spelled_durations(lengths: pa.ChunkedArray) -> pa.Array:
+    """Durations as texts that `Spans` reads: hours, minutes and seconds."""
+
+    def text(length: int | None) -> str | None:
+        if length is None:
+            return None
+        seconds, rest = divmod(abs(length), 1_000_000)
+        fraction = f".{rest:06d}" if rest else ""
+        sign = "-" if length < 0 else ""
+        return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
+
+    whole = lengths.cast(pa.duration("us"), safe=False).cast(pa.int64())
+    return pa.array([text(length) for length in whole.to_pylist()], pa.string())
+
+
+def zone(name: str | None) -> datetime.tzinfo | None:
+    """The time zone of this name."""
+    if name is None:
+        return None
+    try:
+        return datetime.UTC if name == "UTC" else ZoneInfo(name)
+    except Exception:
+        raise InvalidInput(
+            f"timezone {shown(name)} is not known.", "For example UTC or Europe/Berlin."
+        ) from None
+
+
+def microseconds(moment: datetime.datetime, timezone: str | None) -> int:
+    """Microseconds since 1970: of the instant with a zone, of the clock's reading without."""
+    if moment.tzinfo is None and timezone is not None:
+        moment = moment.replace(tzinfo=zone(timezone))
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
+    return (moment - EPOCH) // datetime.timedelta(microseconds=1)
+
+
+def clock(moment: int, timezone: str | None) -> datetime.datetime:
+    """What a clock in this zone shows at a moment; without a zone, the reading that the moment is."""
+    reading = EPOCH + datetime.timedelta(microseconds=moment)
+    if timezone is None:
+        return reading
+    return reading.replace(tzinfo=datetime.UTC).astimezone(zone(timezone))
+
+
+def unwrapped(chunk: pa.Array) -> pa.Array:
+    """The cells themselves, of dictionaries, runs and extensions."""
+    if isinstance(chunk.type, pa.BaseExtensionType):
+        return unwrapped(chunk.storage)
+    if pa.types.is_dictionary(chunk.type):
+        return unwrapped(chunk.dictionary_decode())
+    if pa.types.is_run_end_encoded(chunk.type):
+        return unwrapped(pa.compute.run_end_decode(chunk))
+    return chunk
+
+
+def _integers(chunk: pa.Array, through: pa.DataType | None = None) -> NDArray[np.int64]:
+    """The integers behind times, with 0 where there is none."""
+    whole = chunk.cast(through).cast(pa.int64()) if through else chunk.cast(pa.int64())
+    return np.asarray(whole.fill_null(0), np.int64)
+
+
+def _scaled(times: NDArray[np.int64], unit: str) -> NDArray[np.int64]:
+    """Times in microseconds; what would not fit into 64 bits is clamped."""
+    if unit == "ns":
+        return times // 1000
+    factor = {"s": 1_000_000, "ms": 1_000, "us": 1}[unit]
+    room = 2**62 // factor
+    return np.clip(times, -room, room) * factor
+
+
+def _each(parsed: Callable[[str], float]) -> Callable[[pa.Array], Numbers]:
+    """Apply a reading of texts to the distinct values of a column."""
+
+    def answer(values: pa.Array) -> Numbers:
+        values = plain(values)
+        if not pa.types.is_large_binary(values.type):
+            return np.full(len(values), math.nan)
+        texts = (b"" if text is None else text for text in values.to_pylist())
+        return np.fromiter((parsed(t.decode("utf-8", "replace")) for t in texts), np.float64, len(values))
+
+    return answer

@@ -1,0 +1,111 @@
+"""What every part of a schema file has in common: frozen, and refused in one line with a hint."""
+
+import datetime
+import math
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
+
+from tabveil.columns.words import did_you_mean, key, shown
+from tabveil.errors import InvalidInput
+
+MOST_DECIMALS = 12
+
+# What each key accepts, in the words of the error messages.
+WANTED = {
+    "values": "a list of texts, numbers or true/false",
+    "groups": "a mapping from group names to lists of declared values",
+    "other": "true or false",
+    "nullable": "true or false",
+    "ordered": "true or false",
+    "min": "a number",
+    "max": "a number",
+    "decimals": f"a whole number from 0 to {MOST_DECIMALS}, or left out",
+    "special_values": "a list of numbers",
+    "targets": "a list of column names",
+    "unit": "known",
+    "max_rows": "a whole number of 1 or more",
+    "timezone": "a name such as UTC or Europe/Berlin",
+    "format": "a text such as %Y-%m-%d",
+    "style": "sequence, uuid or pattern",
+    "pattern": "a text in which # stands for a digit and @ for a capital letter",
+    "start": "a whole number of 0 or more",
+    "privacy": "a mapping such as {unit: person_id, max_rows: 3}",
+    "constraints": "a list such as [wage <= total_income]",
+    "found": "a mapping with what the discovery cost",
+}
+
+
+class Rule(BaseModel):
+    """A pydantic model whose refusals are one line and a hint."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise _refusal(error, type(self).model_fields) from None
+
+
+def _refusal(error: ValidationError, known: Iterable[str]) -> InvalidInput:
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return InvalidInput(f"{shown(field)} is not a known key.", did_you_mean(field, known))
+    if first["type"] == "missing":
+        return InvalidInput(f"{field} is missing.", f"It must be {WANTED.get(field, 'given')}.")
+    return InvalidInput(f"{field} must be {WANTED.get(field, 'something else')}.", _field_hint(field))
+
+
+def _field_hint(field: str) -> str:
+    if field == "values":
+        return "Quote dates and odd texts; for missing cells write nullable: true instead of a null value."
+    return ""
+
+
+class Column(Rule):
+    """The rule of one column; what it is learnt as follows from its class."""
+
+    type: str
+    nullable: bool
+
+    def spelled(self) -> dict[str, Any]:
+        """Plain lists, texts and numbers, with defaults left out."""
+        return {"type": self.type} | _lists(self.model_dump(exclude_defaults=True))
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _lists(entry) for name, entry in value.items()}
+    return [_lists(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def plain_list(values: object) -> object:
+    """Lists, tuples and arrays of numpy scalars as a list of Python values; others are left to be refused."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if not isinstance(values, list | tuple):
+        raise ValueError("not a list")
+    return [plain_value(value) for value in values]
+
+
+def plain_value(value: object) -> object:
+    if hasattr(value, "item"):  # numpy scalars
+        value = value.item()
+    return key(value) if isinstance(value, datetime.date) else value
+
+
+def plain_number(value: object) -> object:
+    value = plain_value(value)
+    if isinstance(value, bool):
+        raise ValueError("not a number")
+    if isinstance(value, int) and abs(value) > 2**1023:
+        return math.inf
+    return value
+
+
+Number = Annotated[float, BeforeValidator(plain_number)]
+Places = Annotated[int, Field(ge=0, le=MOST_DECIMALS), BeforeValidator(plain_number)]
+Flag = Annotated[StrictBool, BeforeValidator(plain_value)]

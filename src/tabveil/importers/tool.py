@@ -1,0 +1,36 @@
+"""What every other tool's schema promises to be: read into a draft, written from a schema."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tabveil.errors import InvalidInput
+from tabveil.schema import TODO, Schema
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool: `read` leaves `TODO` where its file says too little, `write` what it cannot say out."""
+
+    name: str
+    read: Callable[[Mapping[str, Any]], Document]
+    write: Callable[[Schema], Document]
+
+
+def mapping(value: object, what: str) -> Mapping[str, Any]:
+    """The value, if it is a mapping with texts as keys."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InvalidInput(f"{what} must be a mapping.", "Is this a file of that tool?")
+    return value
+
+
+def numerical(low: Any, high: Any, *, whole: bool, nullable: bool = False) -> Document:
+    """A numerical rule; bounds that are not there are left to be filled in."""
+    rule: Document = {
+        "type": "numerical",
+        "min": TODO if low is None else low,
+        "max": TODO if high is None else high,
+    }
+    return rule | ({"decimals": 0} if whole else {}) | ({"nullable": True} if nullable else {})

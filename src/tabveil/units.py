@@ -1,0 +1,49 @@
+"""People with several rows: of each, the first few are kept, before anything is counted."""
+
+import numpy as np
+import pyarrow as pa
+
+from tabveil.columns.cells import is_missing, plain
+from tabveil.columns.words import key
+
+NOBODY = ""  # whose rows have no name count as one person: anything else would trust the gap
+
+
+class Contributions:
+    """One pass over the rows that keeps at most `most` of each person, those that come first.
+
+    Which rows of a person are kept depends on that person's rows alone, so a table without the person keeps
+    exactly the same rows of everybody else.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._places: dict[str, int] = {}
+        self._kept = np.zeros(1024, np.int64)
+
+    def __repr__(self) -> str:
+        return f"Contributions(most={self.most})"  # and nobody's name
+
+    def keep(self, people: pa.ChunkedArray) -> np.ndarray:
+        """Which of the next rows are kept, by whose they are."""
+        places = np.concatenate([np.empty(0, np.int64), *map(self._places_of, people.chunks)])
+        order = np.argsort(places, kind="stable")
+        sorted_places = places[order]
+        first = np.searchsorted(sorted_places, sorted_places, "left")
+        rank = np.empty(len(places), np.int64)
+        rank[order] = np.arange(len(places)) - first
+        kept = self._kept[places] + rank < self.most
+        np.add.at(self._kept, places[kept], 1)
+        return kept
+
+    def _places_of(self, chunk: pa.Array) -> np.ndarray:
+        cells = chunk if pa.types.is_dictionary(chunk.type) else plain(chunk).dictionary_encode()
+        names = [NOBODY if is_missing(v) else key(v) for v in plain(cells.dictionary).to_pylist()]
+        own = np.array([self._place(name) for name in [*names, NOBODY]], np.int64)
+        return own[np.asarray(cells.indices.cast(pa.int64()).fill_null(len(names)))]
+
+    def _place(self, name: str) -> int:
+        place = self._places.setdefault(name, len(self._places))
+        if place >= len(self._kept):
+            self._kept = np.concatenate([self._kept, np.zeros_like(self._kept)])
+        return place

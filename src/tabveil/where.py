@@ -1,0 +1,183 @@
+"""Conditions on synthetic rows, such as sex = F and age from 30 to 40."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tabveil.columns import Categorical, Datetime, Drop, Id
+from tabveil.columns.moments import UNITS
+from tabveil.columns.words import did_you_mean, shown
+from tabveil.constraints import Compares, Constraint, Missing, OneOf, code_of, constant
+from tabveil.errors import InvalidInput
+from tabveil.scale import Scale
+from tabveil.schema import Schema, kind_axis
+from tabveil.table import Codec
+
+HINT = "For example sex=F, sex=F|M, age=30..40 or wage=missing."
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What one column must be: some codes, a range of numbers, or missing."""
+
+    column: str
+    codes: frozenset[int] = frozenset()
+    low: float = 0.0  # on the line that the column is compared on
+    high: float = 0.0
+    missing: bool = False
+
+
+def conditions_of(where: Mapping[str, Any] | None, schema: Schema) -> tuple[Condition, ...]:
+    """The conditions in a mapping from columns to a value, a list of values or a (low, high) pair."""
+    return tuple(_condition(name, wanted, schema) for name, wanted in (where or {}).items())
+
+
+def spelled_conditions(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
+    """The mapping behind texts such as sex=F, age=30..40 and wage=missing."""
+    where: dict[str, Any] = {}
+    for text in texts:
+        name, sign, wanted = text.partition("=")
+        name = name.strip()
+        if not sign or name not in schema.columns:
+            raise InvalidInput(f"The condition {shown(text)} names no column of the release.", HINT)
+        wanted = wanted.strip()
+        if name in where:
+            raise InvalidInput(f"There are two conditions on {shown(name)}.", "Give one per column.")
+        declared = isinstance(schema.columns[name], Categorical)
+        low, dots, high = wanted.partition("..")
+        if wanted == "missing" and schema.columns[name].nullable:
+            where[name] = None
+        elif declared:
+            where[name] = wanted.split("|") if "|" in wanted else wanted
+        else:
+            where[name] = (low, high) if dots else wanted
+    return where
+
+
+def _condition(name: str, wanted: Any, schema: Schema) -> Condition:
+    rule = schema.columns.get(name)
+    if rule is None or isinstance(rule, Id | Drop):
+        raise InvalidInput(
+            f"The condition on {shown(str(name))} names no column that was learnt.",
+            did_you_mean(str(name), schema.learnt),
+        )
+    if wanted is None:
+        if not rule.nullable:
+            raise InvalidInput(f"{shown(name)} is never missing in this release.", "Drop the condition.")
+        return Condition(name, missing=True)
+    if isinstance(rule, Categorical):
+        values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+        return Condition(name, codes=frozenset(code_of(name, rule, value) for value in values))
+    ends = wanted if isinstance(wanted, tuple | list) else (wanted, wanted)
+    low, high = (constant(rule, end) for end in ends) if len(ends) == 2 else (np.nan, np.nan)
+    if not low <= high:
+        raise InvalidInput(
+            f"The condition on {shown(name)} is not a range from a number to a larger one.", HINT
+        )
+    return Condition(name, low=low, high=high)
+
+
+def claims_of(conditions: Sequence[Condition], schema: Schema) -> list[Constraint]:
+    """What every row must then obey, also after repairs."""
+    claims: list[Constraint] = []
+    for condition in conditions:
+        name, text = condition.column, f"the condition on {condition.column}"
+        if schema.columns[name].nullable:
+            claims.append(Constraint(text, (), Missing(name, empty=condition.missing)))
+        if condition.codes:
+            claims.append(Constraint(text, (), OneOf(name, condition.codes)))
+        elif not condition.missing:
+            claims.append(Constraint(text, (), Compares(name, ">=", condition.low)))
+            claims.append(Constraint(text, (), Compares(name, "<=", condition.high)))
+    return claims
+
+
+class Chances:
+    """How likely each relaxed row meets the conditions, and what it then looks like."""
+
+    def __init__(
+        self,
+        conditions: Sequence[Condition],
+        codec: Codec,
+        scale: Scale,
+        probabilities: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> None:
+        self.codec, self.scale = codec, scale
+        self.probabilities = probabilities.astype(np.float64) if conditions else probabilities
+        self.low, self.high = (low.copy(), high.copy()) if conditions else (low, high)
+        self.weights = np.ones(probabilities.shape[1])
+        self.allowed: dict[str, np.ndarray] = {}
+        for condition in conditions:
+            self.weights = self.weights * self._met(condition)
+
+    @property
+    def effective_rows(self) -> float:
+        """(Σw)²/Σw²: how many equally likely relaxed rows the conditions leave."""
+        total = self.weights.sum()
+        return float(total**2 / (self.weights**2).sum()) if total > 0 else 0.0
+
+    def _met(self, condition: Condition) -> np.ndarray:
+        schema = self.codec.schema
+        if condition.codes:
+            return self._one_of(condition)
+        if condition.missing and condition.column in schema.categorical:
+            return self._only(condition.column, [self._size(condition.column) - 1])
+        if condition.missing:
+            axis = kind_axis(condition.column)
+            return self._only(axis, [self._size(axis) - 1])
+        return self._between(condition)
+
+    def _one_of(self, condition: Condition) -> np.ndarray:
+        name = condition.column
+        grouping = self.codec.groupings.get(name)
+        if grouping is None:
+            return self._only(name, condition.codes)
+        self.allowed[name] = np.isin(np.arange(len(grouping.group)), list(condition.codes))
+        whole = np.bincount(grouping.group, grouping.chances, minlength=len(grouping.names))
+        inside = np.bincount(
+            grouping.group, grouping.chances * self.allowed[name], minlength=len(grouping.names)
+        )
+        return self._scaled(name, (inside / whole)[:, None])
+
+    def _between(self, condition: Condition) -> np.ndarray:
+        name, schema = condition.column, self.codec.schema
+        rule, declared = schema.numbers[name], schema.columns[name]
+        low, high = condition.low, condition.high
+        if isinstance(declared, Datetime):
+            low, high = ((end - declared.first) / UNITS[declared.unit] for end in (low, high))
+        column = self.codec.domain.numerical.index(name)
+        start, stop = self.scale.span(column, max(low, rule.min), min(high, rule.max))
+        room = self.high[column] - self.low[column]
+        low_end, high_end = np.maximum(self.low[column], start), np.minimum(self.high[column], stop)
+        inside = np.clip(high_end - low_end, 0.0, None)
+        pointlike = (self.low[column] >= start) & (self.low[column] <= stop)
+        share = np.where(room > 0, inside / np.where(room > 0, room, 1.0), pointlike)
+        if not (low <= rule.max and high >= rule.min):
+            share = np.zeros_like(share)
+        met = share > 0
+        self.low[column] = np.where(met, low_end, self.low[column])
+        self.high[column] = np.where(met, np.maximum(high_end, low_end), self.high[column])
+        if not (rule.special_values or rule.nullable):
+            return share
+        kinds = [share, *(np.full_like(share, low <= s <= high) for s in rule.special_values)]
+        kinds += [np.zeros_like(share)] * rule.nullable
+        return self._scaled(kind_axis(name), np.array(kinds))
+
+    def _only(self, axis: str, codes: Any) -> np.ndarray:
+        return self._scaled(axis, np.isin(np.arange(self._size(axis)), list(codes))[:, None])
+
+    def _scaled(self, axis: str, factors: np.ndarray) -> np.ndarray:
+        """Scale the probabilities of an axis; gives what is left of each row's whole."""
+        names = [a.name for a in self.codec.domain.axes]
+        start = self.codec.domain.offsets[names.index(axis)]
+        part = slice(start, start + self._size(axis))
+        before = self.probabilities[part].sum(axis=0)
+        self.probabilities[part] *= factors
+        return self.probabilities[part].sum(axis=0) / np.maximum(before, 1e-12)
+
+    def _size(self, axis: str) -> int:
+        return next(a.size for a in self.codec.domain.axes if a.name == axis)
