@@ -17,11 +17,11 @@ from rich.table import Table as Grid
 
 from tabveil.curator import Workload, count
 from tabveil.datasets import DATASETS
-from tabveil.frames import Source
 from tabveil.projection import Annealing, Measured, Relaxed, project
 from tabveil.queries import Hard, MixedMarginals, random_mixed_marginals
 from tabveil.scale import MinMax
 from tabveil.schema import Schema
+from tabveil.sources import Source
 from tabveil.table import Codec, Table
 
 SIGMAS = [2.0**power for power in range(11)]

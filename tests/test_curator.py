@@ -1,17 +1,18 @@
 """The curator charges before it looks, noises every cell once, and lets nothing else out."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from samples import random_table
-from tabveil.curator import Curator, Workload, count
+from tabveil.curator import Count, Curator, Workload, count
 from tabveil.errors import BudgetExceeded
 from tabveil.privacy import Allowance, Budget, Ledger, Relation
 from tabveil.queries import marginals_with_targets, random_linear_thresholds
-from tabveil.scale import MinMax
+from tabveil.scale import Lattice, MinMax
 from tabveil.schema import Schema
 from tabveil.table import Domain, Table
 
@@ -44,11 +45,12 @@ class WatchedRows:
         self.table, self.allowance = table, allowance
         self.looks: list[Fraction] = []
 
-    def batches(self) -> Iterator[Table]:
+    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
         self.looks.append(self.allowance.spent)
-        yield self.table
+        return count(self.table)
 
     def count(self) -> int:
+        self.looks.append(self.allowance.spent)
         return self.table.rows
 
 
@@ -103,6 +105,16 @@ def test_measured_counts_are_the_true_counts_plus_noise(door, workload: Workload
     curator, rows, _, _ = door
     answer = curator.measure(workload, 1, np.array([3, 4]), HALF)
     assert (answer.counts == count(workload, rows.table)[1][[3, 4]]).all()
+
+
+def test_rows_are_counted_once_for_a_workload(door, workload: Workload) -> None:
+    curator, rows, _, _ = door
+    answer = curator.measure(workload, 1, np.array([3]), Fraction(1, 8))
+    looks = len(rows.looks)
+    curator.measure(workload, 0, np.array([0]), Fraction(1, 8))
+    assert len(rows.looks) == looks and not answer.derived
+    curator.measure(replace(workload), 0, np.array([0]), Fraction(1, 8))
+    assert len(rows.looks) > looks  # another workload is counted anew
 
 
 def test_noise_follows_the_sensitivity_of_the_relation(workload: Workload, domain: Domain) -> None:
@@ -162,15 +174,9 @@ def test_the_row_count_is_public_or_paid_for(door) -> None:
 
 
 def test_a_table_without_rows_is_counted_like_any_other(workload: Workload, domain: Domain) -> None:
-    class Nobody:
-        def batches(self) -> Iterator[Table]:
-            return iter(())
-
-        def count(self) -> int:
-            return 0
-
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(Budget(1, 1e-9).rho, "test")
-    curator = Curator(Nobody(), allowance, Relation.ADD_REMOVE, noise=SpyNoise())
+    nobody = WatchedRows(random_table(domain, 0, seed=0), allowance)
+    curator = Curator(nobody, allowance, Relation.ADD_REMOVE, noise=SpyNoise())
     assert curator.total(allowance.total / 2) == 1
     assert (curator.measure(workload, 0, np.array([0]), allowance.total / 2).counts == 0).all()
 
@@ -178,3 +184,87 @@ def test_a_table_without_rows_is_counted_like_any_other(workload: Workload, doma
 def test_a_curator_shows_nothing_of_its_rows(door) -> None:
     curator, *_ = door
     assert repr(curator) in {"Curator(relation=add-remove)", "Curator(relation=substitute)"}
+
+
+def test_runs_of_points_are_counted_column_by_column(door, schema: Schema) -> None:
+    curator, rows, noise, allowance = door
+    lattice = Lattice.of(schema)
+    asked = [np.array([[0, 50], [50, 101]]), np.zeros((0, 2), int)]
+    found = curator.intervals(lattice, asked, HALF)
+    young = int((rows.table.numbers[:, 0] < 49.5).sum())
+    assert [counts.tolist() for counts in found.counts] == [[young, 500 - young], []]
+    assert noise.scales == [found.scale] and noise.noised == 2
+    # One column is asked about: ρ = 1/2 buys σ = 1, or √2 where a row leaves one run and enters another.
+    assert found.scale == pytest.approx(1 if allowance.ledger.relation is Relation.ADD_REMOVE else 2**0.5)
+    assert [(m.family, m.query, m.counts) for m in curator.published] == [
+        ("distributions", lattice.names[0], (young, 500 - young))
+    ]
+    looks = len(rows.looks)
+    curator.intervals(lattice, asked, Fraction(1, 4))
+    assert len(rows.looks) == looks  # counted once, kept inside
+
+
+@pytest.mark.parametrize("runs", [[[0, 60], [50, 101]], [[50, 101], [0, 50]], [[-1, 5]], [[0, 102]]])
+def test_runs_that_overlap_or_leave_the_column_are_refused_before_they_are_paid(
+    door, schema: Schema, runs: list
+) -> None:
+    curator, rows, _, allowance = door
+    with pytest.raises(ValueError, match="must not overlap"):
+        curator.intervals(Lattice.of(schema), [np.array(runs), np.zeros((0, 2), int)], HALF)
+    assert allowance.spent == 0 and rows.looks == []
+
+
+def test_categories_of_some_axes_are_counted_alone(door, domain: Domain) -> None:
+    curator, rows, noise, allowance = door
+    found = curator.categories([0, 1], domain, HALF)
+    codes = rows.table.codes
+    expected = [np.bincount(codes[:, axis], minlength=domain.sizes[axis]).tolist() for axis in (0, 1)]
+    assert [counts.tolist() for counts in found.counts] == expected
+    assert noise.noised == sum(domain.sizes[:2]) == allowance.charges[0].details["cells"]
+    moved = 1 if allowance.ledger.relation is Relation.ADD_REMOVE else 2
+    assert found.scale == pytest.approx((2 * moved) ** 0.5)
+    assert [(m.query, list(m.counts)) for m in curator.published] == [
+        (domain.axes[axis].name, expected[axis]) for axis in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_noise_grows_with_the_rows_that_one_person_may_have(
+    relation: Relation, workload: Workload, schema: Schema, domain: Domain
+) -> None:
+    scales = []
+    for each in (1, 3):
+        noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(9), "test")
+        rows = WatchedRows(random_table(domain, 50, 0), allowance)
+        curator = Curator(rows, allowance, relation, noise, each)
+        curator.total(HALF)
+        curator.measure(workload, 0, np.arange(2), HALF)
+        curator.select(workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int))
+        curator.intervals(Lattice.of(schema), [np.array([[0, 9]]), np.array([[0, 9]])], HALF)
+        curator.categories([0], domain, HALF)
+        scales.append(noise.scales)
+    assert scales[1] == pytest.approx([3 * scale for scale in scales[0]])
+    assert len(scales[0]) == (5 if relation is Relation.ADD_REMOVE else 4)
+
+
+def test_every_charge_names_its_mechanism_and_its_scale(door, workload: Workload, domain: Domain) -> None:
+    curator, _, noise, allowance = door
+    curator.total(Fraction(1, 8))
+    curator.measure(workload, 0, np.arange(2), Fraction(1, 8))
+    curator.select(workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int))
+    charged = [(c.mechanism, c.details["scale"]) for c in allowance.charges]
+    mechanisms = ["discrete Gaussian", "discrete Gaussian", "noisy top-K"][-len(charged) :]
+    assert charged == list(zip(mechanisms, noise.scales, strict=True))
+    assert allowance.charges[-1].what == "selecting 2 of linear thresholds"
+    assert allowance.charges[-1].details["candidates"] == 50
+    assert curator.private is False
+    if allowance.ledger.relation is Relation.ADD_REMOVE:
+        assert allowance.charges[0].what == "row count" and allowance.charges[0].details["cells"] == 1
+        assert curator.published[0].counts == (500,)
+
+
+def test_every_column_must_be_asked_about(door, schema: Schema) -> None:
+    curator, rows, _, allowance = door
+    with pytest.raises(ValueError, match="zip"):
+        curator.intervals(Lattice.of(schema), [np.array([[0, 9]])], HALF)
+    assert allowance.spent == 0 and rows.looks == []

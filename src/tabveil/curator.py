@@ -1,16 +1,15 @@
 """The one door to the private rows: every look is charged before it is taken, every answer noised once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from tabveil.engines import Local
 from tabveil.measurement import Measurement
 from tabveil.privacy import Allowance, Noise, OpenDPNoise, Relation, gaussian_scale, selection_scale
-from tabveil.queries import QueryFamily, real_rows
+from tabveil.queries import QueryFamily
 from tabveil.scale import Lattice, Scale
 from tabveil.table import Domain, Table
 
@@ -42,12 +41,19 @@ class Intervals(NamedTuple):
     scale: float
 
 
+Count = Callable[[Table], list[np.ndarray]]
+"""Integer arrays for a batch of rows, the same shapes for every batch. As data, not as a closure: the rows
+may be counted in other processes."""
+
+
 class PrivateRows(Protocol):
-    """The table that is protected. `count` is used only where the number of rows is public."""
+    """The table that is protected."""
 
-    def batches(self) -> Iterable[Table]: ...
+    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+        """The sum over all rows of what is counted in each batch; `columns` are the only ones it looks at."""
 
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """How many rows there are; private, unless a relation makes it public."""
 
 
 class Curator:
@@ -59,13 +65,13 @@ class Curator:
         allowance: Allowance,
         relation: Relation,
         noise: Noise | None = None,
-        engine: Local | None = None,
+        each: int = 1,
     ) -> None:
         self._rows = rows
         self._allowance = allowance
         self._relation = relation
+        self._each = each  # how many rows the one who is protected can have
         self._noise = noise or OpenDPNoise()
-        self._engine = engine or Local()
         self.published: list[Measurement] = []
         self._exact: tuple[Workload, list[np.ndarray]] | None = None
         self._exact_by_point: tuple[Lattice, list[np.ndarray]] | None = None
@@ -79,21 +85,19 @@ class Curator:
         return self._noise.private
 
     def total(self, rho: Fraction) -> int:
-        """How many rows there are: public under substitution, else a noisy count (sensitivity 1)."""
+        """How many rows there are: public under substitution, else a noisy count."""
         if self._relation is Relation.SUBSTITUTE:
             return self._rows.count()
-        scale = gaussian_scale(rho, 1)
-        self._allowance.charge("row count", rho, "discrete Gaussian", scale=scale, cells=1)
-        rows = self._engine.total(
-            self._rows.batches(), lambda batch: [np.array([len(batch.codes)], np.int64)]
+        scale = gaussian_scale(rho, self._each**2)
+        noisy = self._noisy(
+            "row count", rho, lambda: np.array([self._rows.count()], np.int64), scale=scale, cells=1
         )
-        noisy = self._noise.gaussian(rows[0] if rows else np.zeros(1, np.int64), scale)
         self.published.append(Measurement("row count", "all rows", scale, ("all",), (int(noisy[0]),)))
         return max(1, int(noisy[0]))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
         """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public."""
-        return gaussian_scale(rho, picks * self._moved(queries.spread))
+        return noise_of(self._relation, queries, picks, rho, self._each)
 
     def select(
         self,
@@ -111,27 +115,44 @@ class Curator:
         more than the declared sensitivity. See docs/proofs/selection.md.
         """
         queries = workload.families[family]
-        sensitivity = self._moved(queries.spread)
+        sensitivity = self._each * self._moved(queries.spread)
         scale = selection_scale(rho, picks, sensitivity)
-        self._allowance.charge(
-            f"selecting {picks} of {queries.name}", rho, "noisy top-K", scale=scale, candidates=len(queries)
-        )
-        counts = self._exact_counts(workload)[family]
-        scores = queries.errors(counts, expected) - bias
         candidates = np.setdiff1d(np.arange(len(queries)), exclude)
-        return candidates[self._noise.top(scores[candidates], picks, scale)]
+
+        def choose() -> np.ndarray:
+            scores = queries.errors(self._exact_counts(workload)[family], expected) - bias
+            return self._noise.top(scores[candidates], picks, scale)
+
+        chosen = self._allowance.buy(
+            f"selecting {picks} of {queries.name}",
+            rho,
+            "noisy top-K",
+            choose,
+            asked=[np.array(family)],
+            scale=scale,
+            candidates=len(queries),
+        )
+        return candidates[chosen]
 
     def measure(self, workload: Workload, family: int, picks: np.ndarray, rho: Fraction) -> Answer:
         """Noisy counts for every cell of these queries. See docs/proofs/gaussian.md."""
         queries = workload.families[family].take(picks)
         scale = self.noise_of(workload.families[family], len(picks), rho)
-        cells = int(queries.filled.sum())
-        self._allowance.charge(
-            f"measuring {len(picks)} {queries.name}", rho, "discrete Gaussian", scale=scale, cells=cells
+        filled = queries.filled
+
+        def exact() -> np.ndarray:
+            counts = self._exact_counts(workload)[family]
+            return np.asarray(workload.families[family].cells_in(counts, picks))[filled]
+
+        noisy = np.zeros(filled.shape, np.int64)
+        noisy[filled] = self._noisy(
+            f"measuring {len(picks)} {queries.name}",
+            rho,
+            exact,
+            asked=[np.array(family), picks],
+            scale=scale,
+            cells=int(filled.sum()),
         )
-        counts = np.asarray(workload.families[family].cells_in(self._exact_counts(workload)[family], picks))
-        noisy = np.zeros_like(counts)
-        noisy[queries.filled] = self._noise.gaussian(counts[queries.filled], scale)
         return Answer(family, np.asarray(picks), noisy, scale)
 
     def intervals(self, lattice: Lattice, asked: Sequence[np.ndarray], rho: Fraction) -> Intervals:
@@ -144,14 +165,16 @@ class Curator:
             if (np.diff(ends) < 0).any():
                 raise ValueError("Runs must lie in order, inside the column, and must not overlap.")
         columns = sum(len(runs) > 0 for runs in asked)
-        scale = gaussian_scale(rho, columns * self._moved(spread=2))
+        scale = gaussian_scale(rho, columns * self._moved(spread=2) * self._each**2)
         sizes = [len(runs) for runs in asked]
-        self._allowance.charge(
-            f"measuring {columns} distributions", rho, "discrete Gaussian", scale=scale, cells=sum(sizes)
-        )
-        below = [np.concatenate([[0], np.cumsum(points)]) for points in self._exact_points(lattice)]
-        counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
-        noisy = self._noise.gaussian(np.concatenate(counts), scale)
+
+        def exact() -> np.ndarray:
+            below = [np.concatenate([[0], np.cumsum(points)]) for points in self._exact_points(lattice)]
+            counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
+            return np.concatenate(counts)
+
+        what = f"measuring {columns} distributions"
+        noisy = self._noisy(what, rho, exact, asked=asked, scale=scale, cells=sum(sizes))
         found = np.split(noisy, np.cumsum(sizes)[:-1])
         for column, (runs, noisy_counts) in enumerate(zip(asked, found, strict=True)):
             if len(runs):
@@ -161,41 +184,117 @@ class Curator:
                 )
         return Intervals(found, scale)
 
+    def categories(self, axes: Sequence[int], domain: Domain, rho: Fraction) -> Intervals:
+        """Noisy counts of every category of some axes, each alone: a partition of the rows per axis."""
+        sizes = [domain.sizes[axis] for axis in axes]
+        scale = gaussian_scale(rho, len(axes) * self._moved(spread=2) * self._each**2)
+        names = [domain.axes[axis].name for axis in axes]
+
+        def exact() -> np.ndarray:
+            return np.concatenate(self._rows.total(CategoryCounts(tuple(sizes)), names))
+
+        what = f"measuring {len(axes)} lists of categories"
+        noisy_counts = self._noisy(what, rho, exact, asked=[np.array(axes)], scale=scale, cells=sum(sizes))
+        found = np.split(noisy_counts, np.cumsum(sizes)[:-1])
+        for axis, noisy in zip(axes, found, strict=True):
+            shown = tuple(noisy.tolist())
+            self.published.append(
+                Measurement("categories", domain.axes[axis].name, scale, domain.axes[axis].labels, shown)
+            )
+        return Intervals(found, scale)
+
+    def _noisy(
+        self,
+        what: str,
+        rho: Fraction,
+        exact: Callable[[], np.ndarray],
+        *,
+        scale: float,
+        cells: int,
+        asked: Sequence[np.ndarray] = (),
+    ) -> np.ndarray:
+        """Counts that are charged before they are taken, and noised once; or the answer given before."""
+        return self._allowance.buy(
+            what,
+            rho,
+            "discrete Gaussian",
+            lambda: self._noise.gaussian(exact(), scale),
+            asked=asked,
+            scale=scale,
+            cells=cells,
+        )
+
     def _exact_points(self, lattice: Lattice) -> list[np.ndarray]:
         """Exact counts of every point of every numerical column, from one pass over the rows."""
         if self._exact_by_point is None or self._exact_by_point[0] is not lattice:
-            counts = self._engine.total(self._rows.batches(), lambda batch: _count_points(lattice, batch))
-            self._exact_by_point = lattice, counts or [np.zeros(size, np.int64) for size in lattice.sizes]
+            self._exact_by_point = lattice, self._rows.total(PointCounts(lattice), lattice.names)
         return self._exact_by_point[1]
 
     def _moved(self, spread: int) -> int:
         """How many cells of one query a neighbouring table can move by one; `spread` if a row is replaced."""
-        return 1 if self._relation is Relation.ADD_REMOVE else spread
+        return cells_moved(self._relation, spread)
 
     def _exact_counts(self, workload: Workload) -> list[np.ndarray]:
         """Exact counts of the whole workload, from one pass over the rows; they never leave this object."""
         if self._exact is None or self._exact[0] is not workload:
-            counts = self._engine.total(self._rows.batches(), lambda batch: count(workload, batch))
-            self._exact = workload, counts or [f.nothing() for f in workload.families]
+            counts = self._rows.total(WorkloadCounts(workload))
+            self._exact = workload, unfolded(workload, counts)
         return self._exact[1]
 
 
-def _count_points(lattice: Lattice, table: Table) -> list[np.ndarray]:
-    points = lattice.points(table.numbers)
-    return [np.bincount(p, minlength=size) for p, size in zip(points.T, lattice.sizes, strict=True)]
+def noise_of(relation: Relation, queries: QueryFamily, picks: int, rho: Fraction, each: int = 1) -> float:
+    """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public.
+
+    Whoever is protected can have `each` rows: all in one cell, they move it by so many
+    (docs/proofs/people.md).
+    """
+    return gaussian_scale(rho, picks * cells_moved(relation, queries.spread) * each**2)
 
 
-BATCH = 4096
-"""Rows counted at once; far below 2^24, up to which sums of zeros and ones in 32-bit floats are exact."""
+def cells_moved(relation: Relation, spread: int) -> int:
+    """How many cells of one query a neighbouring table can move by one; `spread` if a row is replaced."""
+    return 1 if relation is Relation.ADD_REMOVE else spread
+
+
+@dataclass(frozen=True)
+class PointCounts:
+    """Counts the rows at every point of every numerical column."""
+
+    lattice: Lattice
+
+    def __call__(self, table: Table) -> list[np.ndarray]:
+        points = self.lattice.points(table.numbers)
+        return [np.bincount(p, minlength=size) for p, size in zip(points.T, self.lattice.sizes, strict=True)]
+
+
+@dataclass(frozen=True)
+class CategoryCounts:
+    """Counts the rows in every category of tables that have these axes and no other."""
+
+    sizes: tuple[int, ...]
+
+    def __call__(self, table: Table) -> list[np.ndarray]:
+        codes = table.codes[:, : len(self.sizes)]
+        return [np.bincount(c, minlength=size) for c, size in zip(codes.T, self.sizes, strict=True)]
+
+
+@dataclass(frozen=True)
+class WorkloadCounts:
+    """Counts the rows for every query of a workload, folded as each family likes to add them up."""
+
+    workload: Workload
+
+    def __call__(self, table: Table) -> list[np.ndarray]:
+        positions = self.workload.scale.positions(table)
+        domain = self.workload.domain
+        return [family.folded_counts(table.codes, positions, domain) for family in self.workload.families]
+
+
+def unfolded(workload: Workload, counts: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Folded counts in each family's own layout."""
+    return [family.unfold(folded) for family, folded in zip(workload.families, counts, strict=True)]
 
 
 def count(workload: Workload, table: Table) -> list[np.ndarray]:
     """Exact integer counts of every query of the workload on some real rows."""
-    totals = [f.nothing() for f in workload.families]
-    positions = workload.scale.positions(table)
-    for start in range(0, len(table.codes), BATCH):
-        part = slice(start, start + BATCH)
-        rows = real_rows(table.codes[part], positions[part], workload.domain, size=BATCH)
-        for total, family in zip(totals, workload.families, strict=True):
-            total += np.rint(np.asarray(family.tally(rows))).astype(np.int64)
-    return totals
+    return unfolded(workload, WorkloadCounts(workload)(table))

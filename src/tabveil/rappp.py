@@ -40,12 +40,19 @@ class Plan:
 
 @dataclass(frozen=True)
 class Status:
-    """What a watcher sees after each round: public and noisy quantities only."""
+    """What a watcher sees while rows are read and after each round: public and noisy quantities only."""
 
     round: int
     rounds: int
     objective: float
     steps: int
+    stage: str = "fitting"
+    done: float | None = None  # while reading: which share of the bytes has been read
+
+    @classmethod
+    def reading(cls, done: float) -> "Status":
+        """In the middle of a pass over the rows."""
+        return cls(0, 0, float("nan"), 0, "reading", done)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,19 @@
-"""Where sums over the private rows are computed."""
+"""Where sums over the private rows are computed; every engine gives the same bits."""
 
+from tabveil.engines.dask import Dask
+from tabveil.engines.engine import Count, Engine, Sums, Told
 from tabveil.engines.local import Local
+from tabveil.engines.spark import Spark
+from tabveil.errors import InvalidInput
 
-ENGINES = {"local": Local}
+ENGINES: dict[str, type[Local] | type[Dask] | type[Spark]] = {"local": Local, "dask": Dask, "spark": Spark}
 
-__all__ = ["ENGINES", "Local"]
+
+def engine_named(name: str, scheduler: str | None = None) -> Engine:
+    """The engine of this name; `scheduler` is the address of a cluster, if there is one."""
+    if name not in ENGINES:
+        raise InvalidInput(f"There is no engine {name}.", f"Choose from: {', '.join(ENGINES)}.")
+    return ENGINES[name](scheduler)
+
+
+__all__ = ["ENGINES", "Count", "Dask", "Engine", "Local", "Spark", "Sums", "Told", "engine_named"]

@@ -1,20 +1,63 @@
-"""Sums over the rows on this machine, batch by batch; exact integers, so batches add up to the same bits."""
+"""Sums over the rows on this machine, on all cores, with few batches in memory at a time."""
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
 
-import numpy as np
+import pyarrow as pa
 
-Batch = TypeVar("Batch")
+from tabveil.engines.engine import Count, Engine, Sums, Told, added, cores, settled, sums_of
+from tabveil.errors import InvalidInput
+from tabveil.sources import Source
 
 
-class Local:
-    """One pass over the batches, in order."""
+@dataclass(frozen=True)
+class Local(Engine):
+    """Threads that take batch after batch; each holds one batch and its own sums."""
 
-    def total(self, batches: Iterable[Batch], count: Callable[[Batch], list[np.ndarray]]) -> list[np.ndarray]:
-        """The sum over all batches of the integer arrays that `count` gives for one batch."""
-        totals: list[np.ndarray] = []
-        for batch in batches:
-            counted = count(batch)
-            totals = [a + b for a, b in zip(totals, counted, strict=True)] if totals else counted
-        return totals
+    scheduler: str | None = None
+    threads: int | None = None  # as many as there are cores, unless told
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None:
+            raise InvalidInput(
+                "The local engine has no scheduler.", "Leave it out, or choose the engine dask or spark."
+            )
+
+    def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
+        batches = Shared(source.batches(told=told))
+        threads = self.threads or cores()
+
+        def work(thread: int) -> Sums:
+            try:
+                return sums_of(batches, count)
+            finally:
+                batches.stop()  # the pass is over, or after an error no other thread goes on
+
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                return settled(added(pool.map(work, range(threads))))
+            finally:
+                batches.stop()  # after Ctrl-C, too
+
+
+class Shared(Iterator[pa.Table]):
+    """One pass over batches that several threads take from; reading is cheap next to counting."""
+
+    def __init__(self, batches: Iterator[pa.Table]) -> None:
+        self._batches, self._lock, self._stopped = batches, Lock(), False
+
+    def __next__(self) -> pa.Table:
+        with self._lock:
+            if self._stopped:
+                raise StopIteration
+            try:
+                return next(self._batches)
+            except BaseException:
+                self._stopped = True
+                raise
+
+    def stop(self) -> None:
+        """Give out no further batch."""
+        self._stopped = True

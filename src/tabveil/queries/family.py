@@ -9,8 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabveil.queries.rows import Array, Hard, Rows, Step
+from tabveil.queries.rows import Array, Hard, Rows, Step, real_rows
 from tabveil.table import Domain
+
+BATCH = 4096
+"""Rows counted at once; far below 2^24, up to which sums of zeros and ones in 32-bit floats are exact."""
 
 
 @jax.tree_util.register_dataclass
@@ -50,6 +53,19 @@ class QueryFamily(ABC):
         """All answers in this family's own layout, in little memory; the hard step unless told otherwise."""
         return answers_in_chunks(self, rows, step or Hard())
 
+    def folded_counts(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        """Exact counts of real rows; sums of them become a tally by `unfold`."""
+        total = self.nothing()
+        for start in range(0, len(codes), BATCH):
+            part = slice(start, start + BATCH)
+            rows = real_rows(codes[part], positions[part], domain, size=BATCH)
+            total += np.rint(np.asarray(self.tally(rows))).astype(np.int64)
+        return total
+
+    def unfold(self, folded: np.ndarray) -> np.ndarray:
+        """The tally of the rows that were counted."""
+        return folded
+
     def nothing(self) -> np.ndarray:
         """The tally of no rows."""
         return np.zeros((len(self), self.width), np.int64)
@@ -62,14 +78,12 @@ class QueryFamily(ABC):
         """The cells of these queries in a tally, [picks, width]."""
         return counts[picks]
 
-    def reserve(self, room: int) -> "Evidence | Places":
+    def reserve(self, room: int) -> Any:
         """Room for the noisy answers to this many queries."""
         empty = np.zeros((room, self.width), np.float32)
         return Places(np.zeros(room, np.int32), empty, empty)
 
-    def learn(
-        self, known: Any, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
-    ) -> "Evidence | Places":
+    def learn(self, known: Any, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> Any:
         """Write down noisy shares [picks, width] and their weights, from place `at` on."""
         there = slice(at, at + len(picks))
         learnt = np.array(known.picks), np.array(known.shares), np.array(known.weights)

@@ -6,6 +6,7 @@ cells of all pairs are (P ∘ Y_c) Pᵀ, one matrix per class: the same product 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations, pairwise, product
 from typing import ClassVar, Self
 
@@ -13,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tabveil.queries.counting import Counting
 from tabveil.queries.family import Evidence, QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Hard, Rows, Step
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
@@ -91,6 +93,13 @@ class Bins:
         high = np.pad(high, (0, len(number) - len(high)))
         first, last = np.diff(number, prepend=-2) != 0, np.diff(number, append=-2) != 0
         return cls(number.astype(np.int32), high.astype(np.int32), first, last)
+
+    @cached_property
+    def at(self) -> list[np.ndarray]:
+        """For each number, the bin at every grid position."""
+        owner, high = np.asarray(self.number), np.asarray(self.high)
+        ends = [high[owner == number][:-1] for number in range(owner.max(initial=-1) + 1)]
+        return [np.searchsorted(e, np.arange(GRID + 1), "right").astype(np.int16) for e in ends]
 
     def members(self, values: jax.Array, step: Step) -> jax.Array:
         """How much each row belongs to each bin: below its end and not below the end of the bin before."""
@@ -194,6 +203,26 @@ class Pairs(QueryFamily):
 
     def tally(self, rows: Rows, step: Step | None = None) -> jax.Array:
         return _table_of(self, rows, step or Hard())
+
+    @cached_property
+    def counting(self) -> Counting:
+        """How real rows are counted."""
+        starts = {column.start: number for number, column in enumerate(self.layout.columns)}
+        targets = tuple(starts[cells[0]] for cells in self.groups if cells)
+        return Counting(tuple(len(column.labels) for column in self.layout.columns), targets)
+
+    def folded_counts(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        numbers = [bins[column] for bins, column in zip(self.bins.at, positions.T, strict=True)]
+        return self.counting.folded([*codes.T, *numbers], len(codes))
+
+    def unfold(self, folded: np.ndarray) -> np.ndarray:
+        tally, columns = self.nothing(), self.layout.columns
+        layers = dict(zip((None, *self.counting.targets), self.layout.slices, strict=True))
+        for target, i, j, block in self.counting.blocks(folded):
+            one, other = (slice(columns[c].start, columns[c].stop) for c in (i, j))
+            tally[layers[target], one, other] = block
+            tally[layers[target], other, one] = block.swapaxes(1, 2)
+        return tally
 
     def answers(self, rows: Rows, step: Step) -> jax.Array:
         return jnp.asarray(self.cells_in(self.table_of(rows, step), np.arange(len(self))))

@@ -1,0 +1,94 @@
+"""What every engine promises: what is counted in each batch, summed over all batches, wherever they lie."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from tabveil.errors import InvalidInput, TabveilError
+from tabveil.sources import Source
+from tabveil.sources.reader import Told
+
+Sums = list[np.ndarray]
+Count = Callable[[pa.Table], Sums]
+"""Integer arrays for one batch of rows, the same shapes for every batch; can be sent to another process."""
+
+
+class Engine(ABC):
+    """Where rows are counted. Only sums of whole numbers come back, so every engine gives the same bits."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Let go of what was started for this fit, and of nothing else."""
+        return None
+
+    def find(self, data: Any) -> Any:
+        """The table that is meant; an engine may know tables by name."""
+        return data
+
+    @abstractmethod
+    def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
+        """The sum over all batches of what `count` gives for one."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What a worker could not do, in words that quote no cell; sent instead of sums."""
+
+    message: str
+    hint: str = ""
+
+
+def sums_of(batches: Iterable[pa.Table], count: Count) -> Sums:
+    """What `count` gives, summed over some batches."""
+    totals: Sums = []
+    for batch in batches:
+        counted = count(batch)
+        if totals:
+            for total, more in zip(totals, counted, strict=True):
+                total += more
+        else:
+            totals = [np.array(c, np.int64) for c in counted]
+    return totals
+
+
+def sums_or_trouble(batches: Iterable[pa.Table], count: Count) -> Sums | Trouble:
+    """Like `sums_of` on a worker, whose own errors would be logged with the rows they happened on."""
+    try:
+        return sums_of(batches, count)
+    except TabveilError as problem:
+        return Trouble(problem.message, problem.hint)
+    except Exception as problem:
+        return Trouble(
+            f"A worker failed on its part of the table ({type(problem).__name__}).",
+            "The same fit with engine='local' on that part may say more.",
+        )
+
+
+def added(parts: Iterable[Sums | Trouble]) -> Sums | Trouble:
+    """The sum of sums, some of which may be of no batch at all; trouble if there was any."""
+    totals: Sums = []
+    for part in parts:
+        if isinstance(part, Trouble):
+            return part
+        if part:
+            totals = [a + b for a, b in zip(totals, part, strict=True)] if totals else part
+    return totals
+
+
+def settled(result: Sums | Trouble) -> Sums:
+    """Sums that came from elsewhere, or the error that came instead."""
+    if isinstance(result, Trouble):
+        raise InvalidInput(result.message, result.hint)
+    return result
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,140 @@
+"""Exact cross-tables of real rows by counting codes: many columns at once, and no floating point.
+
+A row belongs to one cell of each column, so all cross-tables of some columns follow from how often each
+combination of their codes occurs. Small columns are packed together into one code, and every two packs are
+counted together with the classes of the targets: a few additions per pair of packs and row, where a product
+of one-hot rows needs the square of all cells.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import isqrt, prod
+
+import numpy as np
+
+MOST_CLASSES = 32  # combinations of classes that are counted together
+MOST_CELLS = 2**15  # of one count; so that it stays in a processor's cache
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One count: the columns whose codes are combined, and where its cells stand in the folded counts."""
+
+    columns: tuple[int, ...]
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def stop(self) -> int:
+        return self.start + prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How to count all pairs of columns, for all rows and within each class of each target."""
+
+    sizes: tuple[int, ...]  # cells of each column
+    targets: tuple[int, ...]
+
+    @cached_property
+    def passes(self) -> tuple[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], ...]:
+        """Targets that are told apart together, and the packs of the other columns: at least two."""
+        found = []
+        for together in packed(self.targets, self.sizes, MOST_CLASSES) or [[]]:
+            others = [column for column in range(len(self.sizes)) if column not in together]
+            packs = packed(others, self.sizes, isqrt(MOST_CELLS // self._width(together)))
+            packs += [[]] * (2 - len(packs))
+            found.append((tuple(together), tuple(map(tuple, packs))))
+        return tuple(found)
+
+    @cached_property
+    def pieces(self) -> tuple[tuple[Piece, ...], ...]:
+        """The counts of each pass: every two packs together with the classes."""
+        start, found = 0, []
+        for together, packs in self.passes:
+            line = []
+            for one, other in combinations(packs, 2):
+                columns = (*together, *one, *other)
+                line.append(Piece(columns, tuple(self.sizes[c] for c in columns), start))
+                start = line[-1].stop
+            found.append(tuple(line))
+        return tuple(found)
+
+    @property
+    def cells(self) -> int:
+        """How many numbers the folded counts are."""
+        return self.pieces[-1][-1].stop
+
+    def folded(self, codes: Sequence[np.ndarray], rows: int) -> np.ndarray:
+        """How often each combination occurs among so many rows, given the codes of each column."""
+        found = np.zeros(self.cells, np.int64)
+        index = np.empty(rows, np.int64)
+        for (together, packs), pieces in zip(self.passes, self.pieces, strict=True):
+            inner = self._combined(codes, together, rows)
+            outer = [self._combined(codes, pack, rows) for pack in packs]
+            begun = [inner * self._width(pack) + code for pack, code in zip(packs, outer, strict=True)]
+            for (one, other), piece in zip(combinations(range(len(packs)), 2), pieces, strict=True):
+                np.multiply(begun[one], self._width(packs[other]), out=index)
+                np.add(index, outer[other], out=index)
+                found[piece.start : piece.stop] = np.bincount(index, minlength=piece.stop - piece.start)
+        return found
+
+    def _width(self, columns: Sequence[int]) -> int:
+        """How many combinations of these columns there are."""
+        return prod(self.sizes[column] for column in columns)
+
+    def _combined(self, codes: Sequence[np.ndarray], columns: Sequence[int], rows: int) -> np.ndarray:
+        """One code for the combination of several columns."""
+        combined = np.zeros(rows, np.int64)
+        for column in columns:
+            combined *= self.sizes[column]
+            combined += codes[column]
+        return combined
+
+    def blocks(self, folded: np.ndarray) -> Iterator[tuple[int | None, int, int, np.ndarray]]:
+        """Every target (or None for all rows) and two columns, with their counts [classes, cells, cells]."""
+        for number, ((together, _), pieces) in enumerate(zip(self.passes, self.pieces, strict=True)):
+            targets: list[int | None] = [*([None] if number == 0 else []), *together]
+            done: set[tuple[int, int]] = set()
+            for piece in pieces:
+                table = folded[piece.start : piece.stop].reshape(piece.shape)
+                for one, other in combinations_with_itself(piece.columns):
+                    if (one, other) not in done:
+                        done.add((one, other))
+                        for target in targets:
+                            yield target, one, other, self._block(table, piece.columns, target, one, other)
+
+    def _block(
+        self, table: np.ndarray, columns: Sequence[int], target: int | None, one: int, other: int
+    ) -> np.ndarray:
+        wanted = sorted({one, other} if target is None else {one, other, target}, key=columns.index)
+        counts = table.sum(axis=tuple(a for a, column in enumerate(columns) if column not in wanted))
+        place = dict(zip(wanted, np.indices(counts.shape), strict=True))
+        layer = 0 if target is None else place[target]
+        classes = 1 if target is None else self.sizes[target]
+        block = np.zeros((classes, self.sizes[one], self.sizes[other]), np.int64)
+        block[layer, place[one], place[other]] = counts  # the same column twice fills a diagonal
+        return block
+
+
+def packed(columns: Sequence[int], sizes: Sequence[int], room: int) -> list[list[int]]:
+    """Columns together as long as their combinations fit into the room; a larger column stays alone."""
+    packs: list[list[int]] = []
+    for column in sorted(columns, key=lambda c: -sizes[c]):
+        fitting = (p for p in packs if prod(sizes[c] for c in p) * sizes[column] <= room)
+        pack = next(fitting, None)
+        if pack is None:
+            packs.append([column])
+        else:
+            pack.append(column)
+    return packs
+
+
+def combinations_with_itself(columns: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """All pairs of these columns, smaller number first, and each with itself."""
+    for one in columns:
+        for other in columns:
+            if one <= other:
+                yield one, other

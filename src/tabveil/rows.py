@@ -1,0 +1,48 @@
+"""The private rows as a curator meets them: read, encoded and summed up where the engine says."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from tabveil.engines import Engine, Local, Told
+from tabveil.sources import Source
+from tabveil.table import Codec, Table
+
+
+@dataclass(frozen=True, repr=False)
+class EncodedRows:
+    """The private table in batches of codes and numbers; only a curator is given one."""
+
+    source: Source
+    codec: Codec
+    engine: Engine = field(default_factory=Local)
+    told: Told = lambda share: None
+
+    def total(
+        self, count: Callable[[Table], list[np.ndarray]], columns: Sequence[str] | None = None
+    ) -> list[np.ndarray]:
+        """One pass over the rows: the sum of what is counted in each batch of these columns, or of all."""
+        if columns is None:
+            return self.engine.total(self.source, Encoded(self.codec, count), self.told)
+        known = self.codec.schema.columns
+        few = self.codec.schema.model_copy(
+            update={"columns": {name: known[name] for name in columns}, "targets": ()}
+        )
+        return self.engine.total(self.source.only(columns), Encoded(Codec(few), count), self.told)
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.source.count()
+
+
+@dataclass(frozen=True, repr=False)
+class Encoded:
+    """Counts a batch as it was read."""
+
+    codec: Codec
+    count: Callable[[Table], list[np.ndarray]]
+
+    def __call__(self, batch: pa.Table) -> list[np.ndarray]:
+        return self.count(self.codec.encode(batch))

@@ -1,0 +1,64 @@
+"""What every way to bring a table promises, and how its failures are put into words."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+import pyarrow as pa
+
+from tabveil.dtypes import spelled
+from tabveil.errors import InvalidInput, TabveilError
+
+Told = Callable[[float], None]
+"""Is told which share of a file's bytes has been read, in whole percents: progress, and no count of rows."""
+
+
+class Reader(ABC):
+    """One way to bring a table; `names` is its header."""
+
+    kind = "pandas"
+    advice = "Write the file again, or try another format."
+    is_text = False  # whether every cell is text, also those that spell numbers
+    what: str
+    names: list[str]
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
+        """Tables with these columns; of any number of rows, about `rows` where that can be chosen."""
+
+    @abstractmethod
+    def count(self, column: str) -> int:
+        """How many rows there are; `column` is one that is there."""
+
+    def headers(self) -> list[tuple[str, list[str]]]:
+        """Every header there is, and whose it is."""
+        return [(self.what, self.names)]
+
+    def types(self) -> dict[str, str]:
+        """The type of each column that comes back as such, in words; a type says nothing about the rows."""
+        return {name: spelled(kind) for name, kind in self.arrow_types().items()}
+
+    def arrow_types(self) -> dict[str, pa.DataType]:
+        """The Arrow types in which columns are read, as far as they are known beforehand."""
+        return {}
+
+    def split(self, pieces: int) -> list[Self]:
+        """About so many readers that together read every row once, each able to do so elsewhere."""
+        return [self]
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+@contextmanager
+def explained(message: str, hint: str) -> Iterator[None]:
+    """Replace whatever a library says, which may quote cells, by one clear line."""
+    try:
+        yield
+    except TabveilError:
+        raise
+    except Exception:
+        raise InvalidInput(sentence(message), hint) from None
