@@ -8,7 +8,7 @@ import re
 import traceback
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,14 +22,15 @@ import pyarrow.parquet
 import pytest
 
 import tabveil as tv
-from tabveil.curator import Curator, Workload
-from tabveil.frames import Source, check, draft_schema
+from tabveil.curator import Count, Curator, Workload
+from tabveil.frames import check, draft_schema
 from tabveil.presets import Default, Paper, Preset, Task
 from tabveil.privacy import Allowance, Ledger, OpenDPNoise, Relation
 from tabveil.projection import Annealing
 from tabveil.queries import QueryFamily
 from tabveil.rappp import Result
-from tabveil.synthesizer import EncodedRows
+from tabveil.rows import EncodedRows
+from tabveil.sources import Source
 from tabveil.table import Codec, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
@@ -177,6 +178,22 @@ def test_measured_counts_are_never_the_exact_ones(outcome: Outcome) -> None:
     assert len(measured) and not set(measured.astype(str)) & outcome.counts
 
 
+@pytest.mark.parametrize("name", TINY)
+def test_nothing_of_the_rows_is_in_the_journal_of_an_unfinished_fit(name: str, tmp_path: Path) -> None:
+    def stop(status: Any) -> None:
+        if status.stage == "fitting":
+            raise KeyboardInterrupt
+
+    frame, ledger = private_frame(), tmp_path / "fit.ledger"
+    data = tmp_path / "people.csv"
+    frame.to_csv(data, index=False)
+    with pytest.raises(KeyboardInterrupt):
+        tv.RAPpp(tv.Schema.from_dict(SCHEMA), LITTLE, preset=TINY[name], ledger=ledger).fit(data, watch=stop)
+    [journal] = tmp_path.glob("*.journal")
+    text = journal.read_text(encoding="utf-8")
+    assert len(text.splitlines()) >= 3 and hits(text + journal.name, exact_counts(frame)) == []
+
+
 # -- the folder ---------------------------------------------------------------------------------------------
 
 
@@ -262,7 +279,9 @@ MID_FIT: dict[str, Callable[[pytest.MonkeyPatch], dict]] = {
     "the user": lambda patch: {"watch": lambda status: (_ for _ in ()).throw(KeyboardInterrupt())},
     "the noise": lambda patch: patch.setattr(OpenDPNoise, "gaussian", lambda *_: 1 / 0) or {},
     "the choice": lambda patch: patch.setattr(OpenDPNoise, "top", lambda *_: 1 / 0) or {},
-    "the counting": lambda patch: patch.setattr("tabveil.curator.real_rows", lambda *_, **__: 1 / 0) or {},
+    "the counting": lambda patch: (
+        patch.setattr("tabveil.curator.WorkloadCounts.__call__", lambda *_: 1 / 0) or {}
+    ),
     "the optimiser": lambda patch: patch.setattr("tabveil.rappp.project", lambda *_: 1 / 0) or {},
 }
 
@@ -312,8 +331,8 @@ class LockedRows:
     def __init__(self, table: Table) -> None:
         self._table, self.locked, self.looks = table, True, 0
 
-    def batches(self) -> Iterator[Table]:
-        yield self._look()
+    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+        return count(self._look())
 
     def count(self) -> int:
         return self._look().rows
@@ -356,7 +375,7 @@ class Transcript:
     """A curator without any rows: it repeats what another one gave out."""
 
     def __init__(self, given: list[Any], relation: Relation) -> None:
-        self._given, self._relation = iter(given), relation
+        self._given, self._relation, self._each = iter(given), relation, 1
 
     def _next(self, *_: Any, **__: Any) -> Any:
         return next(self._given)
@@ -394,4 +413,4 @@ def test_a_fit_follows_from_the_noisy_answers_alone(name: str) -> None:
 
 def test_locked_rows_would_be_noticed() -> None:
     with pytest.raises(AssertionError, match="someone other"):
-        next(LockedRows(Table(np.zeros((1, 1), np.int32), np.zeros((1, 1)))).batches())
+        LockedRows(Table(np.zeros((1, 1), np.int32), np.zeros((1, 1)))).count()

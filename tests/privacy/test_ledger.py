@@ -18,13 +18,14 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tabveil
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
-from tabveil.privacy import Budget, Ledger, Relation
+from tabveil.privacy import Budget, Ledger, Relation, rho_of
 
 LIMIT = Budget(1.0, 1e-9)
 COST = Fraction(1, 1000)
@@ -499,6 +500,15 @@ def test_a_tail_that_no_killed_write_leaves_is_refused(used, tail):
             reopened(used)
 
 
+@pytest.mark.parametrize("more", [b"\xff", b',"a":' + b"[" * 100_000, b"}}", b',"a":1} and more'])
+def test_a_torn_line_that_no_killed_write_leaves_is_refused(used, more):
+    lines = used.read_bytes().splitlines()
+    start = b'{"previous":"' + hashlib.sha256(lines[-1]).hexdigest().encode() + b'"'
+    used.write_bytes(used.read_bytes() + start + more)
+    with pytest.raises(LedgerDamaged):
+        reopened(used)
+
+
 # Crashes and full disks.
 
 
@@ -710,3 +720,169 @@ def test_a_forked_child_that_lives_on_does_not_keep_the_ledger_locked(used):
         child.kill()
         child.join()
         child.close()
+
+
+# What mechanisms use up of δ themselves.
+
+
+def test_what_mechanisms_use_of_delta_is_taken_off(path):
+    with Ledger.open(path, "add-remove", limit=Budget(1.0, 1e-6)) as ledger:
+        assert ledger.delta_left(1e-6) == 1e-6
+        ledger.charge("names", Fraction(1, 1000), "threshold", delta=4e-7)
+        assert ledger.delta_spent == Fraction(4e-7)
+        assert Fraction(ledger.delta_left(1e-6)) <= Fraction(1e-6) - Fraction(4e-7)
+        assert ledger.delta_left(1e-6) == pytest.approx(6e-7)
+        assert ledger.left == rho_of(1.0, ledger.delta_left(1e-6)) - Fraction(1, 1000)
+        with pytest.raises(InvalidInput, match="no more than what was used up"):
+            ledger.delta_left(4e-7)
+        ledger_left = ledger.left
+    assert Ledger.read(path).left == ledger_left
+
+
+def test_a_mechanism_that_uses_all_of_delta_leaves_nothing():
+    ledger = Ledger.in_memory("add-remove", limit=Budget(1.0, 1e-6))
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("names", Fraction(1, 1000), "threshold", delta=1e-6)
+    assert ledger.spent == 0 and ledger.left == Budget(1.0, 1e-6).rho
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1.0, "1e-9"])
+def test_an_impossible_delta_of_a_charge_is_refused(delta):
+    ledger = Ledger.in_memory("add-remove")
+    with pytest.raises(InvalidInput, match="δ of a charge"):
+        ledger.charge("names", Fraction(1, 1000), "threshold", delta=delta)
+
+
+def test_one_ledger_protects_one_unit():
+    ledger = Ledger.in_memory("add-remove")
+    ledger.allowance(Fraction(1), "first", unit="all rows of one person").charge("a", Fraction(1, 8), "b")
+    with pytest.raises(InvalidInput, match="protects all rows of one person"):
+        ledger.allowance(Fraction(1), "second", unit="one row")
+    ledger.allowance(Fraction(1), "third", unit="all rows of one person")
+
+
+# Answers that were bought.
+
+
+def bought(allowance, value, **more):
+    return allowance.buy("a", Fraction(1, 8), "b", lambda: np.array([value]), **more).tolist()
+
+
+def test_without_a_file_or_a_request_nothing_is_kept(path):
+    memory = Ledger.in_memory("add-remove").allowance(Fraction(1), "one", request="r")
+    assert bought(memory, 3) == [3] and bought(memory, 4) == [4]
+    memory.finish()
+    with Ledger.open(path, "add-remove") as ledger:
+        assert bought(ledger.allowance(Fraction(1), "one"), 3) == [3]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_an_answer_is_bought_once_and_counts_against_the_cap(path):
+    with Ledger.open(path, "add-remove") as ledger:
+        first = ledger.allowance(Fraction(1, 8), "one", request="r")
+        assert bought(first, 3, asked=[np.arange(3)], scale=1.5) == [3]
+    with Ledger.open(path, "add-remove") as ledger:
+        again = ledger.allowance(Fraction(1, 8), "one", request="r")
+        assert bought(again, 99, asked=[np.arange(3)], scale=1.5) == [3]
+        assert again.recalled == 1 and again.left == 0 and again.charges == ledger.charges
+        assert ledger.spent == Fraction(1, 8)
+        with pytest.raises(BudgetExceeded):
+            bought(again, 5)
+        again.finish()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_stored_answers_do_not_lift_the_cap(path):
+    with Ledger.open(path, "add-remove") as ledger:
+        bought(ledger.allowance(Fraction(1), "one", request="r"), 3)
+        smaller = ledger.allowance(Fraction(1, 16), "one", request="r")
+        with pytest.raises(BudgetExceeded):
+            bought(smaller, 3)
+
+
+@pytest.mark.parametrize(
+    "other", [{"asked": [np.arange(4)]}, {"scale": 2.5}, {"asked": [np.arange(3).reshape(1, 3)]}]
+)
+def test_an_answer_belongs_to_its_question(path, other):
+    with Ledger.open(path, "add-remove") as ledger:
+        bought(
+            ledger.allowance(Fraction(1), "one", request="r"), 3, **{"asked": [np.arange(3)], "scale": 1.5}
+        )
+        again = ledger.allowance(Fraction(1), "one", request="r")
+        with pytest.raises(InvalidInput, match="other questions"):
+            bought(again, 4, **{"asked": [np.arange(3)], "scale": 1.5} | other)
+        assert bought(ledger.allowance(Fraction(1), "one", request="another"), 5) == [5]
+
+
+def test_a_torn_answer_is_bought_again_and_the_journal_goes_on(path):
+    with Ledger.open(path, "add-remove") as ledger:
+        first = ledger.allowance(Fraction(1), "one", request="r")
+        assert [bought(first, 3), bought(first, 4)] == [[3], [4]]
+        [journal] = path.parent.glob("*.journal")
+        journal.write_bytes(journal.read_bytes()[:-5])
+        second = ledger.allowance(Fraction(1), "one", request="r")
+        assert [bought(second, 5), bought(second, 6)] == [[3], [6]] and second.recalled == 1
+        third = ledger.allowance(Fraction(1), "one", request="r")
+        assert [bought(third, 7), bought(third, 8)] == [[3], [6]] and third.recalled == 2
+        assert third.spent == Fraction(1, 4) and ledger.spent == Fraction(3, 8)
+
+
+def test_a_damaged_answer_is_refused_by_its_line(path):
+    with Ledger.open(path, "add-remove") as ledger:
+        first = ledger.allowance(Fraction(1), "one", request="r")
+        assert [bought(first, 3), bought(first, 4)] == [[3], [4]]
+        [journal] = path.parent.glob("*.journal")
+        whole = journal.read_bytes()
+        for number, damaged in ((1, whole.replace(b"[3]", b"[5]")), (2, whole.replace(b"[4]", b"[5]"))):
+            journal.write_bytes(damaged)
+            with pytest.raises(InvalidInput, match=f"Line {number} of the journal .* is damaged"):
+                ledger.allowance(Fraction(1), "one", request="r")
+
+
+def test_answers_paid_elsewhere_are_refused(path):
+    with Ledger.open(path, "add-remove") as ledger:
+        bought(ledger.allowance(Fraction(1), "one", request="r"), 3)
+    path.unlink()
+    with Ledger.open(path, "add-remove") as ledger, pytest.raises(LedgerDamaged, match="not show as paid"):
+        ledger.allowance(Fraction(1), "one", request="r")
+
+
+def test_a_release_that_asked_nothing_can_be_finished(path):
+    with Ledger.open(path, "add-remove") as ledger:
+        ledger.allowance(Fraction(1), "one", request="r").finish()
+
+
+def test_a_changed_answer_does_not_change_what_is_stored(path):
+    with Ledger.open(path, "add-remove") as ledger:
+        bought(ledger.allowance(Fraction(1), "one", request="r"), 3)
+        again = ledger.allowance(Fraction(1), "one", request="r")
+        answer = again.buy("a", Fraction(1, 8), "b", lambda: np.array([4]))
+        answer[:] = 7
+        assert bought(ledger.allowance(Fraction(1), "one", request="r"), 4) == [3]
+
+
+def test_a_full_disk_for_the_journal_is_explained(path, monkeypatch):
+    with Ledger.open(path, "add-remove") as ledger, monkeypatch.context() as patch:
+        allowance = ledger.allowance(Fraction(1), "one", request="r")
+        patch.setattr("tabveil.privacy.journal.write_all", failing(1)(lambda handle, line: None))
+        with pytest.raises(TabveilError, match=r"could not be written to the journal .*No space left"):
+            bought(allowance, 3)
+        assert ledger.spent == Fraction(1, 8)
+
+
+def test_a_journal_is_on_disk_before_an_answer_is_used(path, monkeypatch):
+    synced = []
+    with Ledger.open(path, "add-remove") as ledger:
+        allowance = ledger.allowance(Fraction(1), "one", request="r")
+        fsync = os.fsync
+        monkeypatch.setattr(
+            os, "fsync", lambda handle: (synced.append(os.fstat(handle).st_ino), fsync(handle))
+        )
+        bought(allowance, 3)
+        [journal] = path.parent.glob("*.journal")
+        assert synced == [path.stat().st_ino, journal.stat().st_ino, path.parent.stat().st_ino]
+        synced.clear()
+        bought(allowance, 3)
+        assert synced == [path.stat().st_ino, journal.stat().st_ino]
+        allowance.finish()
+        assert synced[-1] == path.parent.stat().st_ino and not journal.exists()

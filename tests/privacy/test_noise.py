@@ -1,59 +1,24 @@
 """The noise follows its law exactly, and nothing else is ever drawn."""
 
 import ast
-import itertools
 import math
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import opendp.prelude as dp
 import pytest
-from scipy.stats import chi2
+from scipy.stats import poisson
 
 import tabveil.privacy
+from tabveil.audit.mechanisms import gaussian_p_value, picks_p_value
 from tabveil.errors import InvalidInput
 from tabveil.privacy import Noise, OpenDPNoise, gaussian_scale, selection_scale
 
 FALSE_ALARM = 1e-6
 NOISE: Noise = OpenDPNoise()
-
-
-def p_value(observed: np.ndarray, expected: np.ndarray) -> float:
-    return float(chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
-
-
-def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
-    """Chi-square of draws against the exact probabilities, cells of fewer than 10 expected draws pooled."""
-    reach = math.ceil(40 * scale)
-    weight = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
-    expected = weight / weight.sum() * len(draws)
-    observed = np.bincount(np.clip(draws, -reach, reach) + reach, minlength=2 * reach + 1)
-    body = np.flatnonzero(expected >= 10)
-    first, last = body[0], body[-1] + 1
-
-    def pooled(cells: np.ndarray) -> np.ndarray:
-        return np.concatenate([[cells[:first].sum()], cells[first:last], [cells[last:].sum()]])
-
-    kept = pooled(expected) > 1e-3  # at tiny scales even the pooled tails are out of reach
-    return p_value(pooled(observed)[kept], pooled(expected)[kept])
-
-
-def picks_p_value(runs: int, picks: int) -> float:
-    scores, scale = np.array([0, 3, 5, 9]), 4.0
-    weight = np.exp(scores / scale)
-    orders = list(itertools.permutations(range(len(scores)), picks))
-    expected = np.empty(len(orders))
-    for row, order in enumerate(orders):
-        left, chance = weight.sum(), 1.0
-        for pick in order:
-            chance *= weight[pick] / left
-            left -= weight[pick]
-        expected[row] = chance * runs
-    observed = np.zeros(len(orders))
-    for _ in range(runs):
-        observed[orders.index(tuple(NOISE.top(scores, picks, scale).tolist()))] += 1
-    return p_value(observed, expected)
 
 
 @pytest.mark.parametrize("scale", [1.0, 12.5])
@@ -73,6 +38,38 @@ def test_the_test_of_the_law_notices_ten_percent_too_little_noise():
     draws = NOISE.gaussian(np.zeros(20_000, dtype=np.int64), 12.5)
     # Non-centrality 371 on 80 degrees of freedom: a draw that hides it has probability 5e-21.
     assert gaussian_p_value(draws, 12.5 / 0.9) < FALSE_ALARM
+
+
+def test_draws_far_out_come_as_often_as_they_should():
+    draws = NOISE.gaussian(np.zeros(50_000, dtype=np.int64), 0.5)
+    weight = np.exp(-2.0 * np.arange(-9, 10) ** 2)
+    beyond = weight[np.abs(np.arange(-9, 10)) >= 2].sum() / weight.sum()  # four standard deviations
+    low, high = poisson.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 50_000 * beyond)
+    assert 5 < low <= (np.abs(draws) >= 2).sum() <= high
+
+
+def test_forks_and_threads_share_no_noise():
+    program = (
+        "import os, sys, threading, numpy as np\n"
+        "from tabveil.privacy import OpenDPNoise\n"
+        "noise, zeros = OpenDPNoise(), np.zeros(8, np.int64)\n"
+        "def say():\n"
+        "    text = ' '.join(map(str, noise.gaussian(zeros, 1e12))) + '\\n'\n"
+        "    os.write(1, text.encode())\n"  # in one piece, also among threads
+        "say()\n"
+        "for _ in range(3):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        say(); say(); os._exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+        "threads = [threading.Thread(target=say) for _ in range(4)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True
+    )
+    drawn = done.stdout.split()
+    assert len(drawn) == len(set(drawn)) == 8 * (1 + 3 * 2 + 4)  # twins come once in 10⁹ runs
 
 
 def test_repeated_calls_are_independent():
@@ -96,13 +93,13 @@ def test_noise_is_centred_on_each_count_whatever_its_memory_layout():
 
 
 def test_picks_follow_the_exponential_mechanism_without_replacement():
-    assert picks_p_value(runs=2_500, picks=2) > FALSE_ALARM
+    assert picks_p_value(NOISE, runs=2_500, picks=2) > FALSE_ALARM
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("picks", [1, 2, 3])
 def test_many_picks_follow_the_exponential_mechanism(picks):
-    assert picks_p_value(runs=30_000, picks=picks) > FALSE_ALARM
+    assert picks_p_value(NOISE, runs=30_000, picks=picks) > FALSE_ALARM
 
 
 def test_picks_are_distinct_even_when_scores_tie():
@@ -152,6 +149,13 @@ def test_only_signed_whole_numbers_get_noise(dtype):
 def test_more_picks_than_candidates_are_refused(shape, picks):
     with pytest.raises(InvalidInput, match="picks"):
         NOISE.top(np.zeros(shape, dtype=np.int64), picks, 1.0)
+
+
+def test_all_candidates_and_a_single_one_can_be_picked():
+    scores = np.array([0, 10**6, 5])
+    assert NOISE.top(scores, 1, 1.0).tolist() == [1]
+    assert NOISE.top(scores, 3, 1e-3).tolist() == [1, 2, 0]  # the next order is e^−5000 times as likely
+    assert NOISE.top(np.array([7]), 1, 1.0).tolist() == [0]
 
 
 def test_the_real_noise_says_that_it_is_private():

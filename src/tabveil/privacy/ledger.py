@@ -1,19 +1,25 @@
 """What was spent on a data set, written down before anyone looks, so that nothing spent is ever forgotten."""
 
+import math
 import threading
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
-from tabveil.privacy.budget import Budget, Relation
+from tabveil.privacy.budget import Budget, Relation, rho_of
+from tabveil.privacy.journal import Bought, Integers, Journal, hash_of
 from tabveil.privacy.ledger_file import (
     Account,
     Charge,
     LedgerFile,
     charge_to_json,
     cost,
+    digest,
     explained,
     now,
     parse,
@@ -23,6 +29,7 @@ from tabveil.privacy.ledger_file import (
     text,
 )
 
+ONE_ROW = "one row"  # what is protected where nothing else is said
 LEDGER_HINT = "The limit covers every release of this data and does not grow; choose a smaller ε."
 ALLOWANCE_HINT = "Plan fewer rounds, or start a new release with a larger ε."
 
@@ -74,16 +81,29 @@ class Ledger:
                 raise TabveilError(
                     f"This ledger {self._closed}: nothing can be charged to it.", "Open it again."
                 )
-            self._require_left(f"{what} costs", charge.rho)
+            self._require_left(f"{what} costs", charge.rho, charge.delta)
             if self._file:
                 self._file.append(charge_to_json(charge), what)
             self._account.add(charge)
         return charge
 
-    def allowance(self, rho: Fraction, label: str) -> "Allowance":
-        """Room for one release to spend up to ρ here; refused at once if the ledger has less left."""
-        self._require_left(f"{label} asks for", cost(rho))
-        return Allowance(self, text(label), cost(rho))
+    def allowance(
+        self, rho: Fraction, label: str, *, request: str | None = None, **details: str
+    ) -> "Allowance":
+        """Room for one release to spend up to ρ here; refused at once if the ledger has less left.
+
+        `request` says all that the release will be made from. On disk, answers are then kept in a journal,
+        and the same request goes on from those of a run that did not end.
+        """
+        self._require_one_unit(details.get("unit", ONE_ROW))
+        journal = None
+        if self._file and request is not None:
+            journal = Journal(self._file.path.with_name(f"{self._file.path.name}.{_short(request)}.journal"))
+            self._require_paid(journal)
+        paid = sum((bought.charge.rho for bought in journal.bought), Fraction(0)) if journal else Fraction(0)
+        if cost(rho) > paid:
+            self._require_left(f"{label} asks for", rho - paid)
+        return Allowance(self, text(label), cost(rho), details, journal)
 
     def close(self) -> None:
         """Let other processes in; what was spent can still be read."""
@@ -114,13 +134,52 @@ class Ledger:
         return self._account.spent
 
     @property
+    def delta_spent(self) -> Fraction:
+        """The δ that mechanisms have used up themselves, apart from the conversion from ρ."""
+        return sum((charge.delta for charge in self._account.charges), Fraction(0))
+
+    @property
     def left(self) -> Fraction | None:
         """What may still be spent, or None without a limit."""
-        return None if self.limit is None else max(Fraction(0), self.limit.rho - self.spent)
+        return None if self.limit is None else self._left_beside(self.limit, Fraction(0))
 
-    def _require_left(self, asks: str, rho: Fraction) -> None:
-        if self.limit and self.left is not None and rho > self.left:
-            raise _too_expensive(asks, rho, self.left, self.limit.rho, " in this ledger", LEDGER_HINT)
+    def delta_left(self, delta: float) -> float:
+        """What mechanisms have left of this δ, for the conversion from ρ."""
+        rest = below(delta, self.delta_spent) if self.delta_spent else delta
+        if rest <= 0:
+            raise InvalidInput(
+                f"δ = {delta:g} is no more than what was used up ({float(self.delta_spent):g}).",
+                "Ask at a larger δ.",
+            )
+        return rest
+
+    def _left_beside(self, limit: Budget, delta: Fraction) -> Fraction:
+        """What the limit leaves once mechanisms use up δ more; the rest of δ serves the conversion."""
+        used = self.delta_spent + delta
+        rest = limit.delta if used == 0 else below(limit.delta, used)
+        whole = rho_of(limit.epsilon, rest) if rest > 0 else Fraction(0)
+        return max(Fraction(0), whole - self.spent)
+
+    def _require_left(self, asks: str, rho: Fraction, delta: Fraction = Fraction(0)) -> None:
+        if self.limit and rho > (left := self._left_beside(self.limit, delta)):
+            raise _too_expensive(asks, rho, left, self.limit.rho, " in this ledger", LEDGER_HINT)
+
+    def _require_one_unit(self, unit: str) -> None:
+        """Costs add up only where all of them protect the same unit."""
+        for other in {charge.details.get("unit", ONE_ROW) for charge in self._account.charges} - {unit}:
+            raise InvalidInput(
+                f"This ledger protects {other}, but this run would protect {unit}.",
+                "Keep another ledger for it, or use the same privacy unit.",
+            )
+
+    def _require_paid(self, journal: Journal) -> None:
+        """Answers may be used again only where this very ledger shows that they were paid for."""
+        bought = [answer.charge for answer in journal.bought]
+        if any(self._account.charges.count(charge) < bought.count(charge) for charge in bought):
+            raise LedgerDamaged(
+                f"The journal {journal.path} holds answers that this ledger does not show as paid.",
+                "Restore the ledger from a backup, or remove the journal to start anew.",
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -142,18 +201,68 @@ class Ledger:
 class Allowance:
     """One release's own cap inside a ledger."""
 
-    def __init__(self, ledger: Ledger, label: str, total: Fraction) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        label: str,
+        total: Fraction,
+        details: dict[str, str],
+        journal: Journal | None = None,
+    ) -> None:
         self.ledger, self.label, self.total = ledger, label, total
+        self._details = details  # written into every charge
+        self._journal = journal
         self._charges: list[Charge] = []
+        self.recalled = 0  # how many answers came from a run that did not end
 
     def charge(self, what: str, rho: Fraction, mechanism: str, **details: str | int | float | bool) -> Charge:
         """Charge the ledger, the label under `for`; refuse beyond the cap or beyond the ledger's limit."""
         with _one_at_a_time:
-            if cost(rho) > self.left:
-                raise _too_expensive(f"{what} costs", rho, self.left, self.total, "", ALLOWANCE_HINT)
-            charge = self.ledger.charge(what, rho, mechanism, **{**details, "for": self.label})
+            self._require_left(what, rho)
+            charge = self.ledger.charge(what, rho, mechanism, **self._all(details))
             self._charges.append(charge)
         return charge
+
+    def buy(
+        self,
+        what: str,
+        rho: Fraction,
+        mechanism: str,
+        draw: Callable[[], Integers],
+        *,
+        asked: Sequence[np.ndarray] = (),
+        **details: str | int | float | bool,
+    ) -> Integers:
+        """Charge, then draw an answer and write it down; what was bought before is not drawn again.
+
+        `asked` are public arrays that, with `what` and `details`, tell one question from another.
+        """
+        question = hash_of(asked)
+        if self._journal:
+            charge = Charge(what, rho, mechanism, self._all(details), when="")
+            bought = self._journal.recall(charge, question)
+            if bought:
+                self._require_left(what, rho)
+                self._charges.append(bought.charge)
+                self.recalled += 1
+                return bought.answer.copy()
+        charge = self.charge(what, rho, mechanism, **details)
+        answer = draw()
+        if self._journal:
+            self._journal.keep(Bought(charge, question, answer))
+        return answer
+
+    def finish(self) -> None:
+        """The release is made: a next one like it is another one, and pays for itself."""
+        if self._journal:
+            self._journal.remove()
+
+    def _all(self, details: dict[str, str | int | float | bool]) -> dict[str, str | int | float | bool]:
+        return {**details, **self._details, "for": self.label}
+
+    def _require_left(self, what: str, rho: Fraction) -> None:
+        if cost(rho) > self.left:
+            raise _too_expensive(f"{what} costs", rho, self.left, self.total, "", ALLOWANCE_HINT)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -169,6 +278,12 @@ class Allowance:
 
     def __repr__(self) -> str:
         return f"Allowance({self.label!r}, ρ = {float(self.spent):.4g} of {float(self.total):.4g} spent)"
+
+
+def below(delta: float, used: Fraction) -> float:
+    """What is left of δ, rounded down."""
+    rest = float(Fraction(delta) - used)
+    return rest if Fraction(rest) <= Fraction(delta) - used else math.nextafter(rest, -math.inf)
 
 
 def _too_expensive(
@@ -192,6 +307,10 @@ def _require_same(account: Account, relation: Relation, limit: Budget | None, pa
             f"{path} has {_in_words(account.limit)}, but this run asks for {_in_words(limit)}.",
             "The limit of a ledger is set when it is started; leave it out to go on with that one.",
         )
+
+
+def _short(request: str) -> str:
+    return digest(request.encode())[:16]
 
 
 def _in_words(limit: Budget | None) -> str:

@@ -34,6 +34,11 @@ class Charge:
     details: Mapping[str, Any]
     when: str
 
+    @property
+    def delta(self) -> Fraction:
+        """The δ that the mechanism itself uses up, such as by naming values that were not public."""
+        return Fraction(self.details.get("delta", 0))
+
 
 @dataclass
 class Account:
@@ -59,7 +64,7 @@ class LedgerFile:
     def __init__(self, path: Path) -> None:
         self.path, self.owner = path, os.getpid()
         self.length, self.last, self.usable = 0, "", True
-        self.handle = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        self.handle = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         # A ledger that is dropped without close() must not keep its lock until the program ends.
         self._release = weakref.finalize(self, _unlock, self.handle, self.owner)
         try:
@@ -82,12 +87,8 @@ class LedgerFile:
             "limit": account.limit and asdict(account.limit),
             "when": now(),
         }
-        self._append(_line(header), "The first line")
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # the file's name must survive a power cut too
-        finally:
-            os.close(folder)
+        self._append(line_of(header), "The first line")
+        sync_folder(self.path)
         return account
 
     def continue_account(self) -> Account | None:
@@ -120,7 +121,7 @@ class LedgerFile:
                 f"This process cannot charge anything more to {self.path}: a write failed, or it was forked.",
                 "Start a new run; what was spent stays spent.",
             )
-        self._append(_line({"previous": self.last, **record}), what)
+        self._append(line_of({"previous": self.last, **record}), what)
 
     def close(self) -> None:
         self._release()
@@ -133,7 +134,7 @@ class LedgerFile:
         self._require_in_place()
         self.usable = False  # and so it stays if anything below is cut short in a way that we cannot undo
         try:
-            _write_all(self.handle, line)
+            write_all(self.handle, line)
             os.fsync(self.handle)
         except OSError as error:
             try:
@@ -145,7 +146,7 @@ class LedgerFile:
             raise self._unwritable(what, error, "The ledger is as it was before.") from error
         self.length += len(line)
         if line != b"\n":
-            self.last = _digest(line.rstrip(b"\n"))
+            self.last = digest(line.rstrip(b"\n"))
         self.usable = True
 
     def _require_in_place(self) -> None:
@@ -182,10 +183,10 @@ def parse(content: bytes, path: Path) -> tuple[Account | None, str, int]:
     keep_tail = _is_record(tail)
     if keep_tail:
         lines.append(tail)
-    account, last = _header(lines[0], path), _digest(lines[0])
+    account, last = _header(lines[0], path), digest(lines[0])
     for number, line in enumerate(lines[1:], start=2):
         _add_record(account, line, last, path, number)
-        last = _digest(line)
+        last = digest(line)
     if tail and not keep_tail:
         start = f'{{"previous":"{last}"'.encode()
         if not (start.startswith(tail) or tail.startswith(start)):
@@ -203,7 +204,7 @@ def _header(line: bytes, path: Path) -> Account:
             f"{path} is a ledger of another version; this program knows version {VERSION}.",
             "Use the version of tabveil that wrote it, or a newer one.",
         )
-    header = _record(line)
+    header = record_in(line)
     if header is None:
         raise _damaged(path, 1)
     try:
@@ -214,13 +215,13 @@ def _header(line: bytes, path: Path) -> Account:
 
 
 def _add_record(account: Account, line: bytes, previous: str, path: Path, number: int) -> None:
-    record = _record(line)
+    record = record_in(line)
     if record is None or record.pop("previous", None) != previous:
         raise _damaged(path, number)
     try:
         match record.pop("kind"):
             case "charge":
-                account.add(_charge_from_json(record))
+                account.add(charge_from_json(record))
             case "note":
                 account.notes.append(text(record["text"]))
             case _:
@@ -240,7 +241,7 @@ def charge_to_json(charge: Charge) -> dict[str, Any]:
     }
 
 
-def _charge_from_json(record: dict[str, Any]) -> Charge:
+def charge_from_json(record: dict[str, Any]) -> Charge:
     if not re.fullmatch(r"[0-9]+/[0-9]*[1-9][0-9]*", record["rho"]):
         raise ValueError("not a positive fraction")
     rho = cost(Fraction(record.pop("rho")))
@@ -248,24 +249,24 @@ def _charge_from_json(record: dict[str, Any]) -> Charge:
     return Charge(rho=rho, details=details, **{name: text(value) for name, value in record.items()})
 
 
-def _line(record: dict[str, Any]) -> bytes:
+def line_of(record: dict[str, Any]) -> bytes:
     """The record as one line of JSON that ends in the hash of the rest of it."""
-    return _canonical({**record, "check": _digest(_canonical(record))}) + b"\n"
+    return _canonical({**record, "check": digest(_canonical(record))}) + b"\n"
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def record_in(line: bytes) -> dict[str, Any] | None:
     """The record in a line, or None if not every byte is as it was written."""
     try:
         record = json.loads(line)
         check = record.pop("check")
-        intact = check == _digest(_canonical(record)) and line == _canonical({**record, "check": check})
+        intact = check == digest(_canonical(record)) and line == _canonical({**record, "check": check})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return record if intact else None
 
 
 def _is_record(line: bytes) -> bool:
-    return _record(line) is not None
+    return record_in(line) is not None
 
 
 def _require_torn(tail: bytes, path: Path) -> None:
@@ -283,14 +284,15 @@ def _canonical(record: dict[str, Any]) -> bytes:
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _digest(line: bytes) -> str:
+def digest(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
 # The file system, in the few calls that matter.
 
 
-def _open(path: Path, flags: int) -> int:
+def open_own(path: Path, flags: int, what: str = "ledger") -> int:
+    """A handle on an ordinary file of the owner's; no link is followed."""
     try:
         handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     except OSError as error:
@@ -298,16 +300,16 @@ def _open(path: Path, flags: int) -> int:
             problem, hint = "must not be a symbolic link", "Name the file that it points to."
         else:
             problem, hint = f"cannot be opened ({error.strerror})", "Check the folder and its permissions."
-        raise InvalidInput(f"The ledger {path} {problem}.", hint) from None
+        raise InvalidInput(f"The {what} {path} {problem}.", hint) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise InvalidInput(f"The ledger {path} must be an ordinary file.", "Choose another path.")
+        raise InvalidInput(f"The {what} {path} must be an ordinary file.", "Choose another path.")
     return handle
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[int]:
-    handle = _open(path, os.O_RDONLY)
+    handle = open_own(path, os.O_RDONLY)
     try:
         yield handle
     finally:
@@ -322,6 +324,15 @@ def explained(path: str | Path) -> Iterator[None]:
         raise TabveilError(
             f"The ledger {path} cannot be used ({error.strerror}).", "Check the disk it is on."
         ) from error
+
+
+def sync_folder(path: Path) -> None:
+    """Make the name of a file, or that it is gone, survive a power cut."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _unlock(handle: int, owner: int) -> None:
@@ -339,7 +350,7 @@ def read_all(handle: int) -> bytes:
     return b"".join(chunks)
 
 
-def _write_all(handle: int, line: bytes) -> None:
+def write_all(handle: int, line: bytes) -> None:
     while line:
         line = line[os.write(handle, line) :]
 
@@ -371,6 +382,8 @@ def public(details: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in details.items():
         if not (isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))):
             raise InvalidInput(f"The detail {name!r} must be a text, a finite number, true or false.")
+    if not (isinstance(delta := details.get("delta", 0), int | float) and 0 <= delta < 1):
+        raise InvalidInput("The δ of a charge must be a number from 0 to below 1.")
     return dict(details)
 
 

@@ -1,0 +1,142 @@
+"""Mutation testing of the privacy core: breaks one thing at a time and asks whether the tests notice.
+
+A program for `make mutants`, not a test. Cosmic Ray says what can be broken; each mutant runs in a forked
+child that has everything loaded but tabveil, so that it costs seconds. Prints survivors as they are found.
+"""
+
+import argparse
+import importlib.abc
+import importlib.util
+import io
+import json
+import os
+import random
+import signal
+import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import cosmic_ray.mutating
+import jax
+import numpy
+import opendp.prelude
+import pandas
+import polars
+import pyarrow.parquet
+import pytest
+import scipy.stats
+from cosmic_ray.plugins import get_operator
+
+PRELOADED = (jax, numpy, opendp, pandas, polars, pyarrow, scipy)
+ROOT = Path(__file__).parents[1]
+TESTS = {
+    "privacy/budget.py": ["tests/privacy/test_budget.py"],
+    "privacy/noise.py": ["tests/privacy/test_noise.py"],
+    "privacy/ledger.py": ["tests/privacy/test_ledger.py"],
+    "privacy/ledger_file.py": ["tests/privacy/test_ledger.py"],
+    "privacy/journal.py": ["tests/privacy/test_ledger.py"],
+    "curator.py": ["tests/test_curator.py"],
+}
+SLOW = "kill or die_at or process or few_kills"  # tests that start programs of their own
+BINARY = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "Pow_Mul", "FloorDiv_Mul", "BitAnd_BitOr")
+COMPARISONS = ("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is")
+OPERATORS = [
+    *(f"core/ReplaceBinaryOperator_{change}" for change in BINARY),
+    *(f"core/ReplaceComparisonOperator_{change}" for change in COMPARISONS),
+    *(f"core/{name}" for name in ("AddNot", "ReplaceAndWithOr", "ReplaceOrWithAnd", "NumberReplacer")),
+    *(f"core/{name}" for name in ("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ZeroIterationForLoop")),
+    "core/ReplaceUnaryOperator_Delete_Not",
+]
+GUARDS = (
+    "strict=False",
+    "frozen=False",
+)  # they catch slips of ours; nothing behaves differently without them
+SECONDS = 90  # for all tests of one mutant; a mutant that hangs is noticed
+
+
+def mutants(file: str) -> list[tuple[str, str, int, str]]:
+    """Every mutant of a file: file, operator, occurrence and the code."""
+    code = (ROOT / "src/tabveil" / file).read_text()
+    found = []
+    for name in OPERATORS:
+        for occurrence in range(10_000):
+            mutated = cosmic_ray.mutating.mutate_code(code, get_operator(name)(), occurrence)
+            if mutated is None:
+                break
+            if not any(guard in line for line in changed(file, mutated) for guard in GUARDS):
+                found.append((file, name, occurrence, mutated))
+    return found
+
+
+class Broken(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads one module from other code."""
+
+    def __init__(self, module: str, path: Path, code: str) -> None:
+        self.module, self.path, self.code = module, path, code
+
+    def find_spec(self, name: str, *_: Any) -> Any:
+        return (
+            importlib.util.spec_from_file_location(name, self.path, loader=self)
+            if name == self.module
+            else None
+        )
+
+    def exec_module(self, module: Any) -> None:
+        exec(compile(self.code, str(self.path), "exec"), module.__dict__)
+
+
+def survives(file: str, code: str) -> bool:
+    """Whether all tests of this file pass with this code in its place."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS)
+        module = "tabveil." + file.removesuffix(".py").replace("/", ".")
+        sys.meta_path.insert(0, Broken(module, ROOT / "src/tabveil" / file, code))
+        quiet = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=0"]
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(1, 2)
+            failed = pytest.main([*quiet, "-m", "not slow", "-k", f"not ({SLOW})", *TESTS[file]])
+        os._exit(int(failed != 0))
+    return os.waitpid(child, 0)[1] == 0
+
+
+def changed(file: str, code: str) -> list[str]:
+    """The lines that a mutant changed."""
+    before = (ROOT / "src/tabveil" / file).read_text().splitlines()
+    lines = enumerate(zip(before, code.splitlines(), strict=False), start=1)
+    return [f"{number}: {new.strip()}" for number, (old, new) in lines if old != new]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", default=list(TESTS), help="files under src/tabveil")
+    parser.add_argument("--sample", type=int, help="only so many mutants of each file, drawn at random")
+    asked = parser.parse_args()
+    os.chdir(ROOT)
+    assert PRELOADED
+    summary: dict[str, Any] = {}
+    for file in asked.files or TESTS:
+        started, everyone = time.monotonic(), mutants(file)
+        chosen = (
+            everyone
+            if asked.sample is None
+            else random.Random(0).sample(everyone, min(asked.sample, len(everyone)))
+        )
+        assert survives(file, (ROOT / "src/tabveil" / file).read_text()), f"the tests of {file} fail as it is"
+        left = []
+        for _, operator, _, code in chosen:
+            if survives(file, code):
+                left.append((operator, changed(file, code)))
+                print("survived", file, *left[-1], flush=True)
+        killed = len(chosen) - len(left)
+        summary[file] = {"mutants": len(chosen), "of": len(everyone), "killed": killed}
+        print(json.dumps({file: summary[file]}), f"{time.monotonic() - started:.0f} s", flush=True)
+    total, killed = (sum(s[name] for s in summary.values()) for name in ("mutants", "killed"))
+    print(f"{killed} of {total} mutants killed: {killed / total:.1%}")
+
+
+if __name__ == "__main__":
+    main()

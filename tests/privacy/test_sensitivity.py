@@ -1,0 +1,131 @@
+"""No pair of neighbours in a small world moves what any door hands to the noise further than was paid for."""
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tabveil.audit.transcript import Draw
+from tabveil.curator import Count, Curator, Workload
+from tabveil.privacy import Ledger, Relation
+from tabveil.queries import (
+    Pairs,
+    marginals_with_targets,
+    random_linear_thresholds,
+    random_mixed_marginals,
+    random_prefix_marginals,
+)
+from tabveil.scale import Lattice, MinMax
+from tabveil.schema import Schema
+from tabveil.table import Codec, Table
+
+SCHEMA = Schema.from_dict(
+    {
+        "columns": {
+            "a": {"type": "categorical", "values": [0, 1]},
+            "b": {"type": "categorical", "values": [0, 1]},
+            "x": {"type": "numerical", "min": 0, "max": 2, "decimals": 0},
+        },
+        "targets": ["b"],
+    }
+)
+DOMAIN = Codec(SCHEMA).domain
+ROWS = list(itertools.product([0, 1], [0, 1], [0, 1, 2]))
+RHO = Fraction(1, 8)
+Few = tuple[int, ...]  # numbers of rows of the small world
+
+
+class FewRows:
+    """A table of a few rows of the small world."""
+
+    def __init__(self, chosen: Few) -> None:
+        rows = np.array([ROWS[number] for number in chosen], float).reshape(len(chosen), 3)
+        self.table = Table(rows[:, :2].astype(np.int32), rows[:, 2:])
+
+    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+        return count(self.table)
+
+    def count(self) -> int:
+        return len(self.table.codes)
+
+
+class Overheard:
+    """Gives back exact numbers, and keeps what it was asked to noise."""
+
+    private = False
+
+    def __init__(self) -> None:
+        self.draws: list[Draw] = []
+
+    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        self.draws.append(Draw("discrete Gaussian", counts.copy(), counts, scale))
+        return counts
+
+    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
+        self.draws.append(Draw("noisy top-K", scores.copy(), np.arange(picks), scale))
+        return np.arange(picks)
+
+
+def families() -> tuple:
+    random = np.random.default_rng(0)
+    return (
+        marginals_with_targets(DOMAIN, 100)[0],
+        random_linear_thresholds(DOMAIN, 12, random),
+        random_mixed_marginals(DOMAIN, 12, random),
+        random_prefix_marginals(DOMAIN, 12, random),
+        Pairs.over(DOMAIN, [np.array([40000])], most_cells=100),
+    )
+
+
+WORKLOAD = Workload(families(), MinMax.of(SCHEMA), DOMAIN)
+LATTICE = Lattice.of(SCHEMA)
+RUNS = [np.array([[0, 1], [1, 3]])]
+
+
+def everything_asked(chosen: Few, relation: Relation) -> list[Draw]:
+    """What every door hands to the noise for this table: each family, each score, each kind of look."""
+    noise = Overheard()
+    allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
+    curator = Curator(FewRows(chosen), allowance, relation, noise)
+    curator.total(RHO)
+    curator.intervals(LATTICE, RUNS, RHO)
+    curator.categories([0, 1], DOMAIN, RHO)
+    for number, family in enumerate(WORKLOAD.families):
+        curator.measure(WORKLOAD, number, np.arange(len(family)), RHO)
+        for expected in (0, 1):  # a score whose error falls and one whose error grows with a row
+            wanted = np.full_like(np.asarray(family.nothing()), expected)
+            everyone = np.zeros(len(family), np.int64)
+            picks = min(2, len(family))
+            curator.select(WORKLOAD, number, wanted, picks, RHO, np.array([], int), everyone)
+    return noise.draws
+
+
+def neighbours(relation: Relation) -> list[tuple[Few, Few]]:
+    """All pairs of tables of at most two rows that differ by one row more, or in one row."""
+    tables = [
+        t for size in (0, 1, 2) for t in itertools.combinations_with_replacement(range(len(ROWS)), size)
+    ]
+    if relation is Relation.ADD_REMOVE:
+        pairs = [(t, tuple(sorted((*t, row)))) for t in tables if len(t) < 2 for row in range(len(ROWS))]
+    else:
+        pairs = [
+            (t, tuple(sorted((*t[1:], row)))) for t in tables if t for row in range(len(ROWS)) if row != t[0]
+        ]
+    return pairs
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_no_neighbours_in_a_small_world_are_further_apart_than_was_paid_for(relation: Relation) -> None:
+    pairs = neighbours(relation)
+    asked = {table: everything_asked(table, relation) for table in {t for pair in pairs for t in pair}}
+    kinds = len(next(iter(asked.values())))
+    assert kinds == (1 if relation is Relation.ADD_REMOVE else 0) + 2 + 3 * len(WORKLOAD.families)
+    dearest = [0.0] * kinds
+    for one, other in pairs:
+        for kind, (a, b) in enumerate(zip(asked[one], asked[other], strict=True)):
+            dearest[kind] = max(dearest[kind], a.cost(b))
+    assert max(dearest) <= float(RHO) * (1 + 1e-12)
+    # Nor is noise wasted on counts: some pair of neighbours needs all of it.
+    assert min(dearest[: kinds - 3 * len(WORKLOAD.families)]) >= float(RHO) * (1 - 1e-9)
