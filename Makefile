@@ -4,19 +4,32 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test audit format clean
+.PHONY: demo test audit coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
 
-test: $(VENV)/installed-for-tests
+test: $(VENV)/installed-for-tests browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" -n 2
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
 
+# Tries to break the privacy claim (about 40 minutes on two free processors), then the long tests.
 audit: $(VENV)/installed-for-tests
+	$(BIN)/tabveil audit
 	$(BIN)/python -m pytest -m slow
+
+# Which branches of the privacy core the tests reach; fails below all of them.
+coverage: $(VENV)/installed-for-tests
+	$(BIN)/coverage run --branch --include='*/tabveil/privacy/*,*/tabveil/curator.py' -m pytest -q -m "not slow" \
+	  tests/privacy tests/test_curator.py tests/test_faults.py
+	$(BIN)/coverage report --show-missing --fail-under=100
+
+# Breaks the privacy core in hundreds of small ways and asks whether the tests notice (an hour or more).
+mutants: $(VENV)/installed-for-tests
+	$(INSTALL) --editable '.[mutants]'
+	$(BIN)/python tests/mutants.py
 
 format: $(VENV)/installed-for-tests
 	$(BIN)/ruff check --fix .
@@ -29,13 +42,21 @@ $(VENV)/bin/python:
 
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing tabveil into $(VENV) (about a minute) ..."
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[report]'
 	@touch $@
 
 $(VENV)/installed-for-tests: $(VENV)/installed
 	@echo "Installing what the tests need ..."
 	$(INSTALL) --editable '.[test]'
 	@touch $@
+
+# The pages are tested in a real browser, without a screen.
+browser:
+	@command -v chromium >/dev/null || { \
+	  echo "Installing Chromium for the tests of the pages ..."; \
+	  SUDO=$$(command -v sudo || true); [ "$$(id -u)" = 0 ] && SUDO=; \
+	  $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
+	  echo "No Chromium here; the tests of the pages will be skipped."; }
 
 clean:
 	rm -rf $(VENV) demo

@@ -2,10 +2,7 @@
 
 import json
 import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -72,6 +69,13 @@ def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> 
     assert len(pd.read_csv("synthetic.csv")) == 120
     assert run("sample", "release", "-n", "7", "-o", "synthetic.parquet").code == 0
     assert len(pd.read_parquet("synthetic.parquet")) == 7
+    women = run(
+        "sample", "release", "--where", "sex=F", "--where", "age=5..95", "-o", "women.csv", "-n", "50"
+    )
+    assert women.code == 0 and "relaxed rows" in women.out
+    chosen = pd.read_csv("women.csv")
+    assert (chosen["sex"] == "F").all() and chosen["age"].between(5, 95).all() and len(chosen) == 50
+    assert "names no column" in run("sample", "release", "--where", "height=3", "-o", "none.csv").err
     scores = run(
         "evaluate", "--real", "people.csv", "--test", "people.csv", "--synthetic", "synthetic.csv",
         "--schema", "schema.yaml", "--json",
@@ -202,15 +206,21 @@ def test_a_full_disk_leaves_nothing_half_written_and_the_ledger_true(
     assert Ledger.read("release.ledger").spent == tv.Budget(1, 1e-9).rho
 
 
-def test_an_interrupted_fit_says_what_stays_spent(
+def test_an_interrupted_fit_says_what_stays_spent_and_goes_on_when_asked_again(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tabveil.release.Release.save", interrupt)
-    answer = run(*FIT)
+    with monkeypatch.context() as patch:
+        patch.setattr("tabveil.release.Release.save", interrupt)
+        answer = run(*FIT)
     assert answer.code == 130 and "stays spent" in answer.err and not Path("release").exists()
+    spent = Ledger.read("release.ledger").spent
+    answer = run(*FIT)
+    assert answer.code == 0 and "Went on where an earlier run stopped" in answer.out
+    assert Ledger.read("release.ledger").spent == spent
+    assert not list(Path().glob("*.journal"))
 
 
 def test_an_unforeseen_error_shows_its_type_and_no_content(
@@ -245,31 +255,35 @@ def test_the_demo_never_overwrites(run: Run, files: Path) -> None:
     assert refused.code == 1 and not Path("third").exists()
 
 
-def test_killing_a_fit_at_random_moments_never_loses_a_charge(files: Path) -> None:
-    program = (
-        "import sys, tabveil as tv\n"
-        "from tabveil.presets import Paper\n"
-        "from tabveil.projection import Annealing\n"
-        "fast = Annealing(stages=1, steps=2)\n"
-        "quick = Paper(thresholds=200, threshold_epochs=40, picks=2, rows=20, annealing=fast)\n"
-        "import tabveil.curator as c\n"
-        "measure = c.Curator.measure\n"
-        "def told(*a, **k):\n"
-        "    answer = measure(*a, **k)\n"
-        "    print('measured', flush=True)\n"
-        "    return answer\n"
-        "c.Curator.measure = told\n"
-        "schema = tv.Schema.load('schema.yaml')\n"
-        "tv.RAPpp(schema, preset=quick, ledger='killed.ledger').fit('people.csv')\n"
-    )
-    told_in_all = 0
-    for moment in (0.05, 0.4):
-        command = [sys.executable, "-c", program]
-        with subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            told_in_all += bool(process.stdout.readline())  # wait until measuring has begun
-            time.sleep(moment)
-            process.send_signal(signal.SIGKILL)
-            told_in_all += process.stdout.read().count("measured")
-        charges = Ledger.read(files / "killed.ledger").charges
-        assert sum(c.what.startswith("measuring") for c in charges) >= told_in_all > 0
+# -- pages, plans and logs ----------------------------------------------------------------------------------
+
+
+def test_a_report_is_written_once_and_the_internal_one_names_itself(run: Run, files: Path) -> None:
+    assert run(*FIT, "--log-file", "fit.log").code == 0
+    assert "round 1 of" in Path("fit.log").read_text() and os.stat("fit.log").st_mode & 0o077 == 0
+    made = run("report", "release")
+    assert made.code == 0 and "report.html" in made.out
+    assert "Each column" in Path("report.html").read_text(encoding="utf-8")
+    assert run("report", "release").code == 1  # nothing is overwritten
+    inside = run("report", "release", "--internal", "--real", "people.csv")
+    assert inside.code == 0 and "NOT PRIVATE" in inside.err
+    assert "NOT PRIVATE" in Path("internal-NOT-PRIVATE.html").read_text(encoding="utf-8")
+
+
+def test_real_rows_are_shown_on_the_internal_page_only(run: Run, files: Path) -> None:
+    for words in (("--real", "people.csv"), ("--internal",)):
+        refused = run("report", "release", *words)
+        assert refused.code == 1 and "--internal --real TRAIN together" in refused.err
+
+
+def test_a_plan_needs_a_schema_and_no_data(run: Run, files: Path) -> None:
+    shown = run("plan", "--schema", "schema.yaml", "--epsilon", "1", "--rows", "5000")
+    assert shown.code == 0 and "Predicted mean error" in shown.out
+    found = json.loads(run("plan", "--schema", "schema.yaml", "--epsilon", "1", "--json").out)
+    assert found["rows"] == 10_000 and 0 < found["predicted_error"] < 1
+    wanted = run("plan", "--schema", "schema.yaml", "--want-error", "0.1", "--rows", "50000", "--json")
+    assert json.loads(wanted.out)["predicted_error"] <= 0.1
+    assert run("plan", "--schema", "schema.yaml", "--epsilon", "1", "-o", "plan.html").code == 0
+    assert "Plan of a release" in Path("plan.html").read_text(encoding="utf-8")
+    refused = run("plan", "--schema", "schema.yaml")
+    assert refused.code == 1 and "--want-error" in refused.err

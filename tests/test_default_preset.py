@@ -89,9 +89,10 @@ def test_single_columns_get_more_where_noise_is_strong_within_limits(
     rho: Fraction, columns: int, total: int
 ) -> None:
     share = Share(Fraction(1, 10), Fraction(3, 10), noise=0.01)
-    cost = share.of(rho, columns, total)
+    task = Task(tv.Schema.from_dict({"columns": {"c": categorical(2)}}), rho)
+    cost = share.of(task, columns, total)
     assert cost == 0 if columns == 0 else rho / 10 <= cost <= rho * 3 / 10
-    assert share.of(rho, columns, 2 * total) <= cost
+    assert share.of(task, columns, 2 * total) <= cost
 
 
 def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:

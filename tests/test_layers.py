@@ -11,30 +11,54 @@ SOURCE = Path(__file__).parents[1] / "src" / "tabveil"
 MAY_IMPORT = {
     "errors": set(),
     "measurement": set(),
+    "strangers": set(),
+    "spreadsheets": set(),
     "files": {"errors"},
     "privacy": {"errors"},
-    "schema": {"errors", "files"},
-    "table": {"schema"},
-    "frames": {"errors", "files", "schema", "table"},
+    "columns": {"errors"},
+    "constraints": {"columns", "errors"},
+    "dtypes": {"columns"},
+    "units": {"columns"},
+    "schema": {"columns", "constraints", "errors", "files"},
+    "table": {"columns", "schema"},
+    "sources": {"dtypes", "errors", "schema", "units"},
+    "frames": {"columns", "dtypes", "errors", "files", "schema", "sources", "spreadsheets"},
     "queries": {"table"},
     "scale": {"queries", "schema", "table"},
-    "engines": set(),
-    "curator": {"engines", "measurement", "privacy", "queries", "scale", "table"},
+    "engines": {"errors", "sources"},
+    "rows": {"engines", "sources", "table"},
+    "curator": {"measurement", "privacy", "queries", "scale", "table"},
     "projection": {"queries", "table"},
     "ranks": {"curator", "queries", "scale"},
     "rappp": {"curator", "projection", "queries"},
     "presets": {
         "curator", "errors", "privacy", "projection", "queries", "ranks", "rappp", "scale", "schema", "table",
     },
-    "release": {"errors", "files", "frames", "measurement", "scale", "schema", "table"},
-    "synthesizer": {
-        "curator", "errors", "frames", "measurement", "presets", "privacy", "rappp", "release", "schema",
-        "table",
+    "discovery": {"columns", "errors", "privacy", "schema", "sources"},
+    "importers": {"columns", "errors", "schema"},
+    "grouping": {"columns", "curator", "ranks", "schema", "table"},
+    "repair": {"columns", "constraints", "errors", "schema", "table"},
+    "where": {"columns", "constraints", "errors", "scale", "schema", "table"},
+    "release": {
+        "constraints", "errors", "files", "frames", "measurement", "repair", "scale", "schema", "strangers",
+        "table", "where",
     },
-    "metrics": {"errors", "frames", "schema", "table"},
+    "synthesizer": {
+        "curator", "engines", "errors", "evidence", "grouping", "logs", "measurement", "plot", "presets",
+        "privacy", "rappp", "release", "repair", "report", "rows", "schema", "sources", "table",
+    },
+    "metrics": {"errors", "schema", "sources", "table"},
+    "audit": {"files", "presets", "privacy", "projection", "release", "schema", "synthesizer"},
     "datasets": {"schema"},
     "progress": {"errors", "rappp"},
-    "demo": {"datasets", "files", "frames", "metrics", "privacy", "progress", "synthesizer"},
+    "logs": {"rappp"},
+    "evidence": {"columns", "errors", "measurement", "release", "schema", "table"},
+    "plan": {
+        "columns", "curator", "errors", "grouping", "presets", "privacy", "queries", "ranks", "schema",
+    },
+    "plot": {"columns", "errors", "evidence", "metrics", "release", "schema"},
+    "report": {"evidence", "files", "metrics", "plan", "plot", "privacy", "release"},
+    "demo": {"datasets", "files", "frames", "metrics", "privacy", "progress", "report", "synthesizer"},
 }  # fmt: skip
 
 
@@ -72,7 +96,7 @@ def reachable(room: str) -> set[str]:
 
 
 def test_the_projection_cannot_reach_the_curator_or_a_file_of_rows() -> None:
-    assert not {"curator", "frames", "engines"} & reachable("projection")
+    assert not {"curator", "sources", "frames", "engines"} & reachable("projection")
 
 
 def test_privacy_stands_on_its_own() -> None:

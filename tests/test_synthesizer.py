@@ -187,8 +187,8 @@ def test_what_was_charged_before_a_crash_stays_charged(
         tv.RAPpp(schema, 1.0, ledger=path).fit(frame, watch=crash)
     spent = Ledger.read(path).spent
     assert 0 < spent < tv.Budget(1.0, 1e-9).rho
-    tv.RAPpp(schema, 1.0, ledger=path).fit(frame)  # the lock is free again, and costs add up
-    assert Ledger.read(path).spent == spent + tv.Budget(1.0, 1e-9).rho
+    again = tv.RAPpp(schema, 1.0, ledger=path).fit(frame)  # the lock is free again
+    assert again.recalled_ > 0 and Ledger.read(path).spent == tv.Budget(1.0, 1e-9).rho  # nothing paid twice
 
 
 def without(*names: str) -> dict:

@@ -5,6 +5,7 @@
 >>> synthetic = model.sample(10_000)  # doctest: +SKIP
 """
 
+from tabveil import plot
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
 from tabveil.metrics import evaluate
 from tabveil.privacy import Budget, Ledger, Relation
@@ -30,4 +31,5 @@ __all__ = [
     "TabveilError",
     "evaluate",
     "load",
+    "plot",
 ]

@@ -7,7 +7,7 @@ import sys
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import typer
@@ -16,14 +16,20 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 import tabveil as tv
-from tabveil.errors import TabveilError
+from tabveil.discovery import DELTA as DISCOVERY_DELTA
+from tabveil.discovery import found_document
+from tabveil.engines import ENGINES, engine_named
+from tabveil.errors import InvalidInput, TabveilError
 from tabveil.files import require_new
 from tabveil.frames import check, draft_schema, write
+from tabveil.importers import IMPORTERS
+from tabveil.logs import log_file
 from tabveil.presets import PRESETS
 from tabveil.privacy import Budget, Ledger, Relation, epsilon_of
-from tabveil.progress import progress_bar
-from tabveil.schema import save_document
+from tabveil.progress import progress_bar, stage_bar
+from tabveil.schema import TODO, read_document, save_document
 from tabveil.synthesizer import DELTA as DEFAULT_DELTA
+from tabveil.where import spelled_conditions
 
 app = typer.Typer(
     name="tabveil",
@@ -44,7 +50,16 @@ out, err = Console(), Console(stderr=True)
 
 PresetName = StrEnum("PresetName", {name: name for name in PRESETS})  # type: ignore[misc]
 DEFAULT = PresetName("default")
+ToolName = StrEnum("ToolName", {name: name for name in IMPORTERS})  # type: ignore[misc]
+EngineName = StrEnum("EngineName", {name: name for name in ENGINES})  # type: ignore[misc]
+HERE = EngineName("local")
 Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz or .parquet file, or a folder of Parquet files.")]
+Table = Annotated[
+    str,
+    typer.Argument(
+        help="A .csv, .csv.gz or .parquet file, a folder of Parquet files (also s3://...), or a Spark table."
+    ),
+]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema file, YAML or JSON.")]
 Targets = Annotated[
     list[str] | None,
@@ -86,13 +101,30 @@ def schema_init(
         bool,
         typer.Option("--public", help="The data's own categories and ranges may be published: copy them."),
     ] = False,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Find categories and ranges with differential privacy, at this ε.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="The δ of what is found.")] = DISCOVERY_DELTA,
+    ledger: Annotated[
+        Path | None, typer.Option(help="The ledger that what is found is charged to. [default: OUT.ledger]")
+    ] = None,
+    neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
 ) -> None:
     """Draft a schema: names and types, with TODO where only you may say what is public.
 
     Example: `tabveil schema init people.csv -o schema.yaml`
+
+    Example: `tabveil schema init people.csv --epsilon 0.1 --ledger people.ledger -o schema.yaml`
     """
     require_new(schema)
-    draft = draft_schema(data, public=public)
+    if epsilon is None:
+        draft = draft_schema(data, public=public)
+    elif public:
+        raise InvalidInput("--public copies for free what --epsilon would pay for.", "Give one of them.")
+    else:
+        ledger = ledger or schema.with_name(schema.name + ".ledger")
+        draft = found_document(data, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours.value)
+        out.print(f"The cost is in {ledger}; name it in every fit on this data.", markup=False)
     save_document(draft, schema)
     todo = "" if public else " Replace each TODO by what is publicly known; do not read it off the data."
     out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}", markup=False)
@@ -116,9 +148,47 @@ def schema_check(data: Data, schema: SchemaFile, as_json: AsJson = False) -> Non
         raise typer.Exit(1)
 
 
+@schema_app.command("import")
+def schema_import(
+    file: Annotated[Path, typer.Argument(help="A schema file of another tool, YAML or JSON.")],
+    tool: Annotated[ToolName, typer.Option("--from", help="Whose file it is.")],
+    schema: Annotated[Path, typer.Option("-o", "--out", help="Where to write the draft.")] = Path(
+        "schema.yaml"
+    ),
+) -> None:
+    """Draft a schema from another tool's, with TODO where that says too little.
+
+    Example: `tabveil schema import metadata.json --from sdv -o schema.yaml`
+    """
+    require_new(schema)
+    document = read_document(file)
+    if not isinstance(document, dict):
+        raise InvalidInput(f"{file} is not a mapping.", "Is this a file of that tool?")
+    draft = IMPORTERS[tool.value].read(document)
+    save_document(draft, schema)
+    todo = sum(list(rule.values()).count(TODO) for rule in draft["columns"].values())
+    rest = f" Replace {todo} TODO by what is publicly known." if todo else ""
+    out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{rest}", markup=False)
+
+
+@schema_app.command("export")
+def schema_export(
+    schema: Annotated[Path, typer.Argument(help="A schema file, YAML or JSON.")],
+    tool: Annotated[ToolName, typer.Option("--to", help="Whose format to write.")],
+    file: Annotated[Path, typer.Option("-o", "--out", help="A .yaml or .json file.")],
+) -> None:
+    """Write a schema in another tool's format; what that cannot say is left out.
+
+    Example: `tabveil schema export schema.yaml --to sdv -o metadata.json`
+    """
+    require_new(file)
+    save_document(IMPORTERS[tool.value].write(tv.Schema.load(schema)), file)
+    out.print(f"Wrote {file}.", markup=False)
+
+
 @app.command()
 def fit(
-    data: Data,
+    data: Table,
     schema: SchemaFile,
     release: Annotated[Path, typer.Option("-o", "--out", help="The release folder to write.")],
     epsilon: Annotated[float, typer.Option(help="The privacy budget ε.")],
@@ -137,6 +207,14 @@ def fit(
     ledger: Annotated[
         Path | None, typer.Option(help="A ledger shared by all fits on this data. [default: RELEASE.ledger]")
     ] = None,
+    engine: Annotated[EngineName, typer.Option(help="Where rows are counted.")] = HERE,
+    scheduler: Annotated[
+        str | None, typer.Option(help="The cluster: a Dask scheduler's address or a Spark master.")
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log-file", help="Append the course of the fit to this file; nothing private."),
+    ] = None,
 ) -> None:
     """Spend the budget once and write a release that anyone may sample from.
 
@@ -153,13 +231,21 @@ def fit(
         neighbours=neighbours.value,
         seed=seed,
         ledger=ledger,
+        engine=engine_named(engine.value, scheduler),
     )
-    with progress_bar(err) as watch:
-        model.fit(data, watch=watch)
-        model.save(release)
+    with log_file(log), progress_bar(err) as watch:
+        model.fit(data, watch=watch, save=release)
+    if model.recalled_:
+        out.print(
+            f"Went on where an earlier run stopped: {model.recalled_} answers were not paid for again.",
+            markup=False,
+        )
     out.print(f"Wrote {release}. {model.release_.privacy['promise']}", markup=False)
     out.print(
-        f"The cost is in {ledger}. Next: tabveil sample {release} -n 1000 -o synthetic.csv", markup=False
+        f"The cost is in {ledger}. Next: tabveil sample {release} -n 1000 -o synthetic.csv, "
+        f"or tabveil report {release} -o report.html",
+        markup=False,
+        soft_wrap=True,
     )
 
 
@@ -173,14 +259,33 @@ def sample(
     seed: Annotated[
         int | None, typer.Option(help="Draw the same rows again. [default: other rows each time]")
     ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only rows with sex=F, sex=F|M, age=30..40 or wage=missing; repeat for more."),
+    ] = None,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Write texts to CSV as they are, also those that a spreadsheet would run as formulas.",
+        ),
+    ] = False,
 ) -> None:
     """Draw synthetic rows from a release; costs no budget, as often as you like.
 
     Example: `tabveil sample release -n 10000 -o synthetic.csv`
+
+    Example: `tabveil sample release -n 1000 --where sex=F --where age=30..40 -o women.csv`
     """
     require_new(file)
-    write(tv.load(release).sample(rows, seed=seed, kind="arrow"), file)
+    loaded = tv.load(release)
+    wanted = spelled_conditions(where or (), loaded.schema)
+    with err.status("Drawing rows ..."):
+        write(loaded.sample(rows, seed=seed, where=wanted, kind="arrow"), file, raw=raw)
     out.print(f"Wrote {rows:,} synthetic rows to {file}.", markup=False)
+    if wanted:
+        left, of = loaded.effective_rows(wanted), loaded.probabilities.shape[1]
+        out.print(f"They rest on about {left:,.0f} of the release's {of:,} relaxed rows.", markup=False)
 
 
 @app.command()
@@ -201,9 +306,14 @@ def evaluate(
 
     Example: `tabveil evaluate --real train.csv --test test.csv --synthetic s.csv --schema schema.yaml`
     """
-    with err.status("Comparing ..."):
+    with stage_bar(err) as watch:
         scores = tv.evaluate(
-            real=real, test=test, synthetic=synthetic, schema=tv.Schema.load(schema), targets=targets or None
+            real=real,
+            test=test,
+            synthetic=synthetic,
+            schema=tv.Schema.load(schema),
+            targets=targets or None,
+            watch=watch,
         )
     err.print("NOT PRIVATE: computed from real rows; do not publish.", style="bold red")
     if as_json:
@@ -212,6 +322,107 @@ def evaluate(
     from tabveil.metrics import summary_table
 
     out.print(summary_table(scores))
+
+
+@app.command()
+def audit(
+    quick: Annotated[bool, typer.Option("--quick", help="A few minutes instead of most of an hour.")] = False,
+    file: Annotated[Path | None, typer.Option("--json", help="Also write the findings to this file.")] = None,
+) -> None:
+    """Try to break the privacy claim on worst-case tables, and print how much loss was measured.
+
+    Example: `tabveil audit --quick --json findings.json`
+    """
+    from tabveil.audit import FULL, QUICK
+    from tabveil.audit.show import run_audit
+
+    if file:
+        require_new(file)
+    broken = run_audit(QUICK if quick else FULL, file, out, err)
+    if broken:
+        raise TabveilError(
+            f"{broken} of the claims did not hold: this build must not be used.", "See SECURITY.md."
+        )
+
+
+@app.command()
+def report(
+    release: Annotated[Path, typer.Argument(help="A folder written by `tabveil fit`.")],
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="[default: report.html, or internal-NOT-PRIVATE.html]"),
+    ] = None,
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Compare with real rows: NOT private, for the owner's eyes.")
+    ] = False,
+    real: Annotated[Path | None, typer.Option(help="The real training rows, for the internal page.")] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="Real rows kept aside, for models and privacy checks.")
+    ] = None,
+) -> None:
+    """Write one offline page about a release: noisy measurements and synthetic rows only, or the owner's.
+
+    Example: `tabveil report release -o report.html`
+    """
+    from tabveil.report import internal_page, page
+
+    if internal != (real is not None):
+        raise InvalidInput(
+            "The internal page needs real rows, and only the internal page may show them.",
+            "Write --internal --real TRAIN together, or neither.",
+        )
+    file = file or Path("internal-NOT-PRIVATE.html" if internal else "report.html")
+    require_new(file)
+    loaded = tv.load(release)
+    with stage_bar(err) as watch:
+        (internal_page(loaded, real, test, watch) if internal else page(loaded, watch)).save(file)
+    if internal:
+        err.print("NOT PRIVATE: computed from real rows; do not publish.", style="bold red")
+    out.print(f"Wrote {file}. Open it in any browser; it needs no network.", markup=False)
+
+
+@app.command()
+def plan(
+    schema: SchemaFile,
+    epsilon: Annotated[float | None, typer.Option(help="The privacy budget ε.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="About how many rows there are.")] = 10_000,
+    delta: Annotated[float, typer.Option(help="The privacy budget δ.")] = DEFAULT_DELTA,
+    targets: Targets = None,
+    neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
+    want_error: Annotated[
+        float | None, typer.Option("--want-error", help="Find the ε for this mean error instead, e.g. 0.01.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("-o", "--out", help="Also write a page.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What a fit would measure, its noise, error, memory and time; opens no data.
+
+    Example: `tabveil plan --schema schema.yaml --epsilon 1 --rows 50000`
+    """
+    from tabveil.plan import epsilon_for, forecast, summary_tables
+
+    if (epsilon is None) == (want_error is None):
+        raise InvalidInput("A plan needs either an ε or a wanted error.", "Give --epsilon or --want-error.")
+    if file:
+        require_new(file)
+    declared = tv.Schema.load(schema)
+    declared = declared.with_targets(tuple(targets)) if targets else declared
+    settings: dict[str, Any] = {"delta": delta, "rows": rows, "relation": neighbours}
+    if want_error is not None:
+        found = epsilon_for(declared, want_error, **settings)
+    else:
+        found = forecast(declared, epsilon or 0.0, **settings)
+    if file:
+        from tabveil.report.forecast import forecast_page
+
+        forecast_page(found).save(file)
+    if as_json:
+        print(json.dumps(found.to_dict()))
+        return
+    for part in summary_tables(found):
+        out.print(part)
+    if file:
+        out.print(f"Wrote {file}. Open it in any browser.", markup=False)
 
 
 @ledger_app.command("new")
@@ -245,8 +456,10 @@ def ledger_show(
     Example: `tabveil ledger show people.ledger`
     """
     ledger = Ledger.read(file)
-    at = delta if delta is not None else ledger.limit.delta if ledger.limit else DEFAULT_DELTA
-    spent = epsilon_of(ledger.spent, at)
+    at = delta if delta is not None else ledger.limit.delta if ledger.limit else None
+    at = DEFAULT_DELTA + float(ledger.delta_spent) if at is None else at
+    rest = ledger.delta_left(at)
+    spent = epsilon_of(ledger.spent, rest)
     if as_json:
         charges = [
             {"when": c.when, "what": c.what, "mechanism": c.mechanism, "rho": str(c.rho)}
@@ -276,7 +489,7 @@ def ledger_show(
             charge.what,
             charge.mechanism,
             f"{float(charge.rho):.3g}",
-            f"{epsilon_of(running, at):.4g}",
+            f"{epsilon_of(running, rest):.4g}",
         )
     out.print(grid)
     left = "no limit is set"

@@ -1,30 +1,43 @@
 """The synthesizer people hold: `RAPpp(schema, epsilon=1).fit(frame).sample(1000)`."""
 
 import inspect
+import json
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 
 from tabveil.curator import Curator
+from tabveil.engines import Engine, Local, engine_named
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.frames import Source
+from tabveil.evidence import Evidence
+from tabveil.grouping import SHARE as GROUPING_SHARE
+from tabveil.grouping import learn_groupings, reduced
+from tabveil.logs import LOG, logged
 from tabveil.measurement import Measurement
 from tabveil.presets import PRESETS, Preset, Task
-from tabveil.privacy import Allowance, Budget, Ledger, Relation, epsilon_of
+from tabveil.privacy import Allowance, Budget, Ledger, Noise, OpenDPNoise, Relation, epsilon_of
 from tabveil.rappp import Result, Status
 from tabveil.release import Release
+from tabveil.repair import require_satisfiable
+from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.sources import Source, engine_of
+from tabveil.table import Codec
+
+if TYPE_CHECKING:
+    from tabveil.report.page import Page
 
 DELTA = 1e-9
 PUBLIC = (
     "column names, types, category lists, bounds, decimals and nullability (from the schema)",
+    "the data types in which columns came (of frames and Parquet files), but no value",
     "targets, preset, seed, ε, δ and the neighbour relation",
     "the software and its versions",
 )
@@ -35,6 +48,7 @@ class RAPpp:
 
     `epsilon` and `delta` are the whole promise; `seed` drives initialisation and optimiser, never noise.
     `ledger` names a file that several fits on the same data share, so that their costs add up.
+    `engine` says where rows are counted: local, dask or spark; without it, where the table lies.
     """
 
     def __init__(
@@ -48,6 +62,7 @@ class RAPpp:
         neighbours: str = "add-remove",
         seed: int = 0,
         ledger: str | Path | None = None,
+        engine: str | Engine | None = None,
     ) -> None:
         self.schema = schema
         self.epsilon = epsilon
@@ -57,28 +72,68 @@ class RAPpp:
         self.neighbours = neighbours
         self.seed = seed
         self.ledger = ledger
+        self.engine = engine
 
-    def fit(self, data: Any, *, watch: Callable[[Status], None] = lambda status: None) -> Self:
-        """Spend the budget once on a table: pandas, polars, Arrow, or the path of a file."""
+    def fit(
+        self,
+        data: Any,
+        *,
+        watch: Callable[[Status], None] = lambda status: None,
+        save: str | Path | None = None,
+    ) -> Self:
+        """Spend the budget once on a table: pandas, polars, Arrow, Dask, Spark, or the path of a file.
+
+        With `save`, the release is on disk before the fit counts as done. With a ledger file, a fit that was
+        cut short goes on when it is asked for again: answers that were paid for are used, not drawn anew.
+        """
         relation, preset, seed = self._checked()
+        watch = logged(watch)
         schema = self.schema if self.targets is None else self.schema.with_targets(tuple(self.targets))
-        source = Source.of(data, schema)
-        if relation is Relation.SUBSTITUTE and source.count() == 0:
-            raise InvalidInput(
-                "The table has no rows.", "Under substitution their number is public; give at least one."
-            )
-        codec = Codec(schema)
-        budget = Budget(self.epsilon, self._delta(source, relation))
-        with self._open_ledger(relation) as ledger:
-            allowance = ledger.allowance(budget.rho, f"A fit with ε = {self.epsilon:g}")
-            curator = Curator(EncodedRows(source, codec), allowance, relation)
-            result = preset(curator, Task(schema, allowance.total, relation, seed), watch)
-        self.release_ = release_of(result, schema, budget, relation, allowance, source.kind, curator, self)
+        require_satisfiable(schema)
+        with self._engine_for(data) as engine:
+            if schema.privacy and not isinstance(engine, Local):
+                raise InvalidInput(
+                    "Rows of one person are counted in one stream, which only the local engine does.",
+                    "Use engine='local', or keep few rows of each person yourself and leave out privacy.",
+                )
+            source = Source.of(engine.find(data), schema)
+            if relation is Relation.SUBSTITUTE and source.count() == 0:
+                raise InvalidInput(
+                    "The table has no rows.", "Under substitution their number is public; give at least one."
+                )
+            budget = Budget(self.epsilon, self._delta(source, relation))
+            rows = EncodedRows(source, Codec(schema), engine, lambda share: watch(Status.reading(share)))
+            with self._open_ledger(relation) as ledger:
+                label = f"A fit with ε = {self.epsilon:g}"
+                request = _request(data, schema, budget, relation, self)
+                allowance = ledger.allowance(budget.rho, label, request=request, unit=unit_of(schema))
+                each = schema.privacy.max_rows if schema.privacy else 1
+                curator = Curator(rows, allowance, relation, self._noise(), each)
+                groupings = learn_groupings(curator, schema, allowance.total * GROUPING_SHARE)
+                if groupings:
+                    rows = replace(rows, codec=Codec(schema, groupings))
+                    counted = curator.published
+                    curator = Curator(rows, allowance, relation, self._noise(), each)
+                    curator.published += counted
+                task = Task(reduced(schema, groupings), allowance.left, relation, seed)
+                result = preset(curator, task, watch)
+                release = release_of(result, schema, budget, relation, allowance, source.kind, curator, self)
+                self.release_ = replace(release, types=source.types(schema), groupings=groupings)
+                if save is not None:
+                    self.release_.save(save)
+                allowance.finish()
+                LOG.info("done: %s", self.release_.privacy["promise"])
+        self.recalled_ = allowance.recalled  # answers taken over from a run that did not end
         return self
 
-    def sample(self, rows: int = 1000, *, seed: int | None = None) -> Any:
-        """Synthetic rows, as the kind of table that was fitted; free, any number of times."""
-        return self._fitted().sample(rows, seed=seed)
+    def sample(
+        self, rows: int = 1000, *, seed: int | None = None, where: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Synthetic rows, as the kind of table that was fitted; free, any number of times.
+
+        `where` asks for rows of one sort, such as {"sex": "F", "age": (30, 40)}.
+        """
+        return self._fitted().sample(rows, seed=seed, where=where)
 
     def save(self, path: str | Path) -> None:
         """Write the release as a folder of JSON and npz."""
@@ -93,6 +148,25 @@ class RAPpp:
     def measurements_(self) -> pd.DataFrame:
         """Every noisy answer with its standard error."""
         return self._fitted().measured()
+
+    def report(self, path: str | Path | None = None) -> "Page":
+        """The page that may be passed on with the release: shows in a notebook, or is written to `path`."""
+        from tabveil import report
+
+        page = report.page(self._fitted())
+        if path is not None:
+            page.save(path)
+        return page
+
+    def plot(self, column: str) -> Any:
+        """An altair chart of one column: noisy counts with 95 % error bars against synthetic rows."""
+        from tabveil import plot
+
+        return plot.column(self._fitted(), column)
+
+    def error(self, column: str) -> pd.DataFrame:
+        """One column's noisy shares, their standard errors, and the synthetic shares, part by part."""
+        return Evidence(self._fitted()).column(column)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments, as scikit-learn expects."""
@@ -127,6 +201,12 @@ class RAPpp:
         Budget(self.epsilon, DELTA if self.delta is None else self.delta)
         return Relation(self.neighbours), preset, int(self.seed)
 
+    def _engine_for(self, data: object) -> Engine:
+        """The engine that was asked for, or the one that the table lies on."""
+        if isinstance(self.engine, Engine):
+            return self.engine
+        return engine_named(self.engine or engine_of(data))
+
     def _delta(self, source: Source, relation: Relation) -> float:
         """δ as asked; else the paper's 1/n² where its preset runs with a public n; else 1e-9."""
         if self.delta is not None:
@@ -134,6 +214,10 @@ class RAPpp:
         if self.preset == "paper" and relation is Relation.SUBSTITUTE:
             return 1 / max(2, source.count()) ** 2
         return DELTA
+
+    def _noise(self) -> Noise:
+        """Where privacy noise comes from; audits listen here."""
+        return OpenDPNoise()
 
     def _open_ledger(self, relation: Relation) -> Ledger:
         return Ledger.in_memory(relation) if self.ledger is None else Ledger.open(self.ledger, relation)
@@ -159,22 +243,6 @@ class RAP(RAPpp):
         return super()._checked()
 
 
-@dataclass(frozen=True, repr=False)
-class EncodedRows:
-    """The private table in batches of codes and numbers; only a curator is given one."""
-
-    source: Source
-    codec: Codec
-
-    def batches(self) -> Iterator[Table]:
-        """Encoded batches, one pass over the data."""
-        return (self.codec.encode(batch) for batch in self.source.batches())
-
-    def count(self) -> int:
-        """How many rows there are."""
-        return self.source.count()
-
-
 def release_of(
     result: Result,
     schema: Schema,
@@ -196,7 +264,7 @@ def release_of(
         slack=np.zeros(result.table.numbers.shape, np.float32) if result.slack is None else result.slack,
         scale=result.workload.scale,
         measurements=(*curator.published, *_measurements(result)),
-        privacy=_statement(budget, relation, allowance, curator.private, model),
+        privacy=_statement(budget, relation, allowance, curator.private, model, schema),
         charges=charges,
         kind=kind,
     )
@@ -218,22 +286,46 @@ def _measurements(result: Result) -> Iterable[Measurement]:
             )
 
 
+def _request(data: object, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:
+    """All that a release is made from; two fits with the same request may share noisy answers.
+
+    Of the data only what the file system says: answers about two versions of a file should not be mixed.
+    That would be as private, but no table at all. Frames in memory cannot be told apart without a look.
+    """
+    files: list[tuple[str, int, int]] = []
+    if isinstance(data, str | Path):
+        path = Path(data)
+        found = sorted(path.iterdir()) if path.is_dir() else [path]
+        files = [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in found if f.is_file()]
+    settings = (asdict(budget), relation.value, str(model.preset), model.seed, version("tabveil"))
+    return json.dumps([schema.to_dict(), *settings, files], sort_keys=True, default=str)
+
+
+def unit_of(schema: Schema) -> str:
+    """Whom the promise protects, in words."""
+    return f"all rows of one {schema.privacy.unit}" if schema.privacy else "one row"
+
+
 def _statement(
-    budget: Budget, relation: Relation, allowance: Allowance, private: bool, model: RAPpp
+    budget: Budget, relation: Relation, allowance: Allowance, private: bool, model: RAPpp, schema: Schema
 ) -> dict[str, Any]:
     """The promise, for people and for programs."""
-    unit = "one row added or removed" if relation is Relation.ADD_REMOVE else "one row replaced by another"
+    unit = unit_of(schema)
+    change = f"{unit} added or removed"
+    if relation is Relation.SUBSTITUTE:
+        change = f"{unit} replaced by {'as many others' if schema.privacy else 'another'}"
     return {
         "private": private,
         "promise": (
-            f"({budget.epsilon:g}, {budget.delta:g})-differential privacy for {unit}."
+            f"({budget.epsilon:g}, {budget.delta:g})-differential privacy for {change}."
             if private
             else "NOT PRIVATE: the noise of this release was seeded for a test."
         ),
         "epsilon": budget.epsilon,
         "delta": budget.delta,
         "relation": relation.value,
-        "unit": "one row",
+        "unit": unit,
+        "max_rows": schema.privacy.max_rows if schema.privacy else 1,
         "rho": str(budget.rho),
         "rho_spent": str(allowance.spent),
         # `epsilon_of` rounds up; what was spent is within the budget, so ε itself holds too.
@@ -242,9 +334,14 @@ def _statement(
         "assumed_public": list(PUBLIC) + (["the number of rows"] if relation is Relation.SUBSTITUTE else []),
         "preset": str(model.preset),
         "seed": model.seed,
-        "versions": {name: version(name) for name in ("tabveil", "opendp", "jax", "numpy")}
-        | {"python": platform.python_version()},
+        "versions": _versions(),
     }
+
+
+@cache
+def _versions() -> dict[str, str]:
+    names = ("tabveil", "opendp", "jax", "numpy")
+    return {name: version(name) for name in names} | {"python": platform.python_version()}
 
 
 def _parameters() -> list[str]:
