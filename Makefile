@@ -13,7 +13,7 @@ test: $(VENV)/installed-for-tests browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -m "not slow" -n 2
 
 # Tries to break the privacy claim (about 40 minutes on two free processors), then the long tests.
 audit: $(VENV)/installed-for-tests

@@ -1,10 +1,27 @@
 """Small public schemas and tables that many tests share."""
 
+from typing import Any
+
 import pytest
 
 from samples import SMALL
 from tabveil.schema import Schema
 from tabveil.table import Codec, Domain
+
+# Tests that share what is slow to start (a cluster, a browser) run in one process. The marks of pytest-xdist
+# for this are lost on pytest 9.2, which names tests in another way than xdist 3.8 expects.
+TOGETHER = ("tests/engines/", "tests/report/test_pages")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((start for start in TOGETHER if nodeid.startswith(start)), nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture

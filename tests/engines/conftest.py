@@ -1,4 +1,4 @@
-"""One Dask cluster and one Spark session for all tests of a run, and a table that is worth splitting."""
+"""One Dask cluster and one Spark session for all tests of engines, and a table that is worth splitting."""
 
 import sys
 import warnings

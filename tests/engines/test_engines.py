@@ -30,7 +30,6 @@ from tabveil.sources import Source
 from tabveil.table import Codec, Table
 
 pytestmark = [
-    pytest.mark.xdist_group("clusters"),  # one cluster and one session serve all of them
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of a worker that was killed
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]

@@ -141,6 +141,13 @@ def test_epsilon_is_rounded_up(rho, delta):
     assert exact_delta(rho, epsilon_of(rho, delta)) <= Decimal(delta)
 
 
+@pytest.mark.parametrize("rho", [1, 2])
+def test_a_whole_rho_costs_what_a_fraction_next_to_it_does(rho):
+    beside = Fraction(rho) - Fraction(1, 10**9)
+    assert epsilon_of(rho, 1e-9) == pytest.approx(epsilon_of(beside, 1e-9), rel=1e-6)
+    assert delta_of(rho, 5.0) == pytest.approx(delta_of(beside, 5.0), rel=1e-6)
+
+
 def test_nothing_spent_promises_everything():
     assert epsilon_of(Fraction(0), 1e-9) == 0
     assert delta_of(Fraction(0), 1.0) == 0

@@ -847,6 +847,27 @@ def test_answers_paid_elsewhere_are_refused(path):
         ledger.allowance(Fraction(1), "one", request="r")
 
 
+def test_what_was_bought_leaves_room_for_the_rest_under_a_limit(path):
+    with Ledger.open(path, "add-remove", limit=LIMIT) as ledger:
+        first = ledger.allowance(LIMIT.rho, "one", request="r")
+        first.buy("a", COST, "b", lambda: np.array([3]))
+        again = ledger.allowance(LIMIT.rho, "one", request="r")
+        again.buy("a", COST, "b", lambda: np.array([4]))
+        again.buy("c", again.left, "d", lambda: np.array([5]))
+        assert again.left == ledger.left == 0
+        with pytest.raises(BudgetExceeded):
+            ledger.allowance(COST, "two", request="another")
+
+
+def test_a_damaged_header_is_named_as_line_1(used):
+    used.write_bytes(used.read_bytes().replace(b'"relation":"add-remove"', b'"relation":"add-romove"', 1))
+    with pytest.raises(LedgerDamaged, match="Line 1 of"):
+        reopened(used)
+    rechained(used, lambda records: records[0].update(relation="friends"))
+    with pytest.raises(LedgerDamaged, match="Line 1 of"):
+        reopened(used)
+
+
 def test_a_release_that_asked_nothing_can_be_finished(path):
     with Ledger.open(path, "add-remove") as ledger:
         ledger.allowance(Fraction(1), "one", request="r").finish()
