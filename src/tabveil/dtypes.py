@@ -15,6 +15,10 @@ import pyarrow.compute as pc
 from tabveil.columns import Categorical, Column, Date, Datetime, Duration, Id, Labels, Numerical
 
 PANDAS = "pandas "  # stands before the name of a pandas dtype; other texts are Arrow types
+AS_READ = "as read"
+INFERRED = ("int64", "float64", "bool", "object", "str")
+"""What pandas makes of cells as it reads them. One missing or odd cell turns one of these into another, so
+which of them it was is not kept, and the schema decides."""
 PLAIN = {
     str(kind): kind
     for kind in (
@@ -129,7 +133,7 @@ def spelled_in_pandas(dtype: Any) -> str:
     if isinstance(dtype, pd.ArrowDtype):
         inner = spelled(dtype.pyarrow_dtype)
         return inner and f"{PANDAS}{inner}[pyarrow]"
-    return PANDAS + str(dtype)
+    return PANDAS + (AS_READ if str(dtype) in INFERRED else str(dtype))
 
 
 def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:
@@ -140,6 +144,8 @@ def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:
     if not text.startswith(PANDAS):
         return series
     text = text.removeprefix(PANDAS)
+    if text == AS_READ:
+        return _as_read(rule, column)
     if text.endswith("category"):
         if not isinstance(rule, Categorical):
             return series
@@ -150,11 +156,21 @@ def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:
         if not holds(rule, kind):
             return series
         return pd.Series(pd.array(as_type(rule, column, kind), dtype=pd.ArrowDtype(kind)))
-    if text in ("object", "str", "string", "string[pyarrow]", "string[python]"):
-        textual = text == "object" or holds(rule, pa.string())
-        decoded = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        return decoded.to_pandas().astype(text) if textual else series
+    if text in ("string", "string[pyarrow]", "string[python]"):
+        return _plain(column).to_pandas().astype(text) if holds(rule, pa.string()) else series
     return _as_numpy(rule, series, text)
+
+
+def _as_read(rule: Column, column: pa.ChunkedArray) -> Any:
+    """What pandas would have read; where cells may be missing, what it makes of such a column."""
+    series = _plain(column).to_pandas()
+    if rule.nullable and series.dtype in ("int64", "bool"):
+        return series.astype("float64" if series.dtype == "int64" else "object")
+    return series
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _nullable(kind: pa.DataType) -> Any:
