@@ -174,7 +174,7 @@ def test_the_promise_names_the_unit_and_the_unit_is_not_in_the_release(tmp_path)
     assert "for all rows of one who added or removed" in privacy["promise"] and privacy["max_rows"] == 2
     counted = model.measurements_.query("family == 'row count'")["count"].item()
     assert counted == pytest.approx(400, abs=60)  # two rows each; the noise has a standard deviation below 6
-    assert model.sample(7, seed=0)["who"].tolist() == ["1", "2", "3", "4", "5", "6", "7"]
+    assert model.sample(7, seed=0)["who"].tolist() == [1, 2, 3, 4, 5, 6, 7]
     scores = tv.evaluate(frame, model.sample(100, seed=0), schema_for(2))
     assert "total_variation_1" in set(scores["metric"])
     one_row = Schema.from_dict(SMALL)
