@@ -138,7 +138,8 @@ class Schema(Rule):
         for place, target in enumerate(self.targets):
             if target not in self.columns:
                 raise InvalidInput(
-                    f"Target {shown(target)} is not a declared column.", did_you_mean(target, self.columns)
+                    f"Target {shown(target)} is not a declared column.",
+                    did_you_mean(target, self.columns) or "Name a categorical column of the schema.",
                 )
             if target not in self.categorical:
                 raise InvalidInput(

@@ -163,5 +163,12 @@ def _count(name: str, count: int) -> int:
     return operator.index(count)
 
 
+HINTS = {
+    "ε": "Values from 0.1 to 10 are common; smaller is safer.",
+    "δ": "Choose far less than one in the number of rows, such as 1e-9.",
+}
+
+
 def _outside(name: str, value: Fraction | float, allowed: str) -> InvalidInput:
-    return InvalidInput(f"{name} is {value}, but must be {allowed}.", "Check the privacy settings.")
+    hint = HINTS.get(name, "Check the privacy settings.")
+    return InvalidInput(f"{name} is {value}, but must be {allowed}.", hint)
