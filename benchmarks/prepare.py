@@ -136,22 +136,28 @@ def acs(frame: pd.DataFrame, state: str | None) -> tuple[pd.DataFrame, pd.DataFr
         frame = frame[pd.to_numeric(frame["ST"]) == STATES[state]]
     frame = frame[frame["AGEP"] >= 16].reset_index(drop=True)
     number = {name: frame[name].astype("Float64") for name in frame.columns if name != "SERIALNO"}
-    targets = {
-        "INCOME": number["PINCP"].fillna(0) > 50_000,
-        "EMPLOYED": number["ESR"].fillna(0) == 1,
-        "COVERAGE": number["PUBCOV"] == 1,
-        "TRAVEL": number["JWMNP"].fillna(0) > 20,
-        "MOVED": number["MIG"].fillna(1) != 1,
-    }
+    targets = five_targets(frame)
     # A target must not be a copy of a feature: MIG and the thresholded numbers stay out of the features.
     categories = [name for name in ACS_CATEGORIES if name in frame.columns and name != "MIG"]
     numbers = {name: b for name, b in ACS_NUMBERS.items() if name not in ("PINCP", "JWMNP")}
     made = pd.DataFrame({name: number[name].fillna(-1).astype(int).astype(str) for name in categories})
     for name in numbers:
         made[name] = number[name].fillna(0).astype(int)
-    for name, yes in targets.items():
-        made[name] = np.where(yes.fillna(False), "yes", "no")
+    made[list(targets)] = targets
     return split(made, schema_of(made, [*categories, *targets], numbers, list(targets)))
+
+
+def five_targets(frame: pd.DataFrame) -> pd.DataFrame:
+    """The paper's five questions about each person of the 2018 survey, answered yes or no."""
+    number = {name: frame[name].astype("Float64") for name in ("PINCP", "ESR", "PUBCOV", "JWMNP", "MIG")}
+    answers = {
+        "INCOME": number["PINCP"].fillna(0) > 50_000,
+        "EMPLOYED": number["ESR"].fillna(0) == 1,
+        "COVERAGE": number["PUBCOV"] == 1,
+        "TRAVEL": number["JWMNP"].fillna(0) > 20,
+        "MOVED": number["MIG"].fillna(1) != 1,
+    }
+    return pd.DataFrame({name: np.where(yes.fillna(False), "yes", "no") for name, yes in answers.items()})
 
 
 def split(made: pd.DataFrame, schema: Schema) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:

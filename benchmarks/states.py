@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from prepare import five_targets
 
 import tabveil as tv
 from tabveil.metrics import evaluate
@@ -39,16 +40,7 @@ def native(frame: pd.DataFrame) -> tuple[pd.DataFrame, tv.Schema]:
     """The table as it comes, and its schema with gaps declared."""
     frame = frame[frame["AGEP"] >= 16].reset_index(drop=True)
     made = frame[[*CATEGORIES, *NUMBERS]].copy()
-    number = {name: frame[name].astype("Float64") for name in ("PINCP", "ESR", "PUBCOV", "JWMNP", "MIG")}
-    targets = {
-        "INCOME": number["PINCP"].fillna(0) > 50_000,
-        "EMPLOYED": number["ESR"].fillna(0) == 1,
-        "COVERAGE": number["PUBCOV"] == 1,
-        "TRAVEL": number["JWMNP"].fillna(0) > 20,
-        "MOVED": number["MIG"].fillna(1) != 1,
-    }
-    for name, yes in targets.items():
-        made[name] = np.where(yes.fillna(False), "yes", "no")
+    made[list(TARGETS)] = five_targets(frame)
     columns: dict = {}
     for name in CATEGORIES:
         values = sorted(int(value) for value in made[name].dropna().unique())
