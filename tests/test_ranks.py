@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from tabveil.queries import GRID
 from tabveil.ranks import BRANCHES, FIRST_RUNS, LEVELS, learn_ranks
 from tabveil.scale import Lattice, Ranks
 from tabveil.schema import Schema
-from tabveil.table import Table
+from tabveil.table import Codec, Table
 from test_curator import SpyNoise, WatchedRows
 
 WHOLE = {"min": 0, "max": 99, "decimals": 0}
@@ -64,7 +65,7 @@ def ages(rows: int) -> np.ndarray:
 def test_without_noise_every_measured_height_is_the_true_share(rho: Fraction) -> None:
     lattice, columns = lattice_of(WHOLE, FINE), (ages(5000), heavy_tail(5000))
     curator, _ = door(table_of(*columns), rho)
-    ranks, _, _ = learn_ranks(curator, lattice, rho, 5000)
+    ranks, *_ = learn_ranks(curator, lattice, rho, 5000)
     for column, numbers in enumerate(columns):
         assert ranks.starts[column][0] == 0 and (np.diff(ranks.starts[column]) > 0).all()
         assert ranks.heights[column][0] == 0 and ranks.heights[column][-1] == 1
@@ -76,7 +77,7 @@ def test_without_noise_every_measured_height_is_the_true_share(rho: Fraction) ->
 def test_a_point_that_stands_above_the_noise_becomes_a_run_of_its_own() -> None:
     wage = heavy_tail(5000)
     curator, _ = door(table_of(wage), Fraction(1))
-    ranks, _, _ = learn_ranks(curator, lattice_of(FINE), Fraction(1), 5000)
+    ranks, *_ = learn_ranks(curator, lattice_of(FINE), Fraction(1), 5000)
     # A run is cut on while it holds more than six times the noise of the next level, which is at most
     # σ = √(1 / (2 ρ · 3/20)) = 1.8 here: any point of more than eleven rows is reached.
     for point in np.nonzero(np.bincount(wage.astype(int)) > 11)[0]:
@@ -93,7 +94,7 @@ def test_runs_that_overlap_are_refused_before_anything_is_charged(runs: list[lis
 
 def test_what_holds_few_rows_is_not_cut_further() -> None:
     curator, _ = door(table_of(heavy_tail(5000)), Fraction(1, 1000))
-    ranks, _, _ = learn_ranks(curator, lattice_of(FINE), Fraction(1, 1000), 5000)
+    ranks, *_ = learn_ranks(curator, lattice_of(FINE), Fraction(1, 1000), 5000)
     assert len(ranks.starts[0]) < FIRST_RUNS + 4 * BRANCHES
 
 
@@ -105,7 +106,7 @@ def test_with_noise_the_distribution_is_close_to_the_truth(relation: Relation) -
     rows, rho = 20_000, Fraction(1, 4)
     lattice, columns = lattice_of(WHOLE, FINE), (ages(rows), heavy_tail(rows))
     curator, allowance = door(table_of(*columns), rho, relation, OpenDPNoise())
-    ranks, _, _ = learn_ranks(curator, lattice, rho, rows)
+    ranks, *_ = learn_ranks(curator, lattice, rho, rows)
     # A height sums at most k noises on each level, of standard deviation σ√k; each level gets six of those.
     levels = zip(allowance.charges, (FIRST_RUNS, BRANCHES, BRANCHES, BRANCHES), strict=True)
     off = sum(6 * charge.details["scale"] * parts**0.5 for charge, parts in levels)
@@ -117,7 +118,7 @@ def test_with_noise_the_distribution_is_close_to_the_truth(relation: Relation) -
 def test_with_noise_a_spike_still_comes_back_exactly() -> None:
     numbers = np.where(np.arange(20_000) % 2, 40, ages(20_000))
     curator, _ = door(table_of(numbers), Fraction(1, 10), noise=OpenDPNoise())
-    ranks, _, _ = learn_ranks(curator, lattice_of(WHOLE), Fraction(1, 10), 20_000)
+    ranks, *_ = learn_ranks(curator, lattice_of(WHOLE), Fraction(1, 10), 20_000)
     drawn = ranks.numbers(((np.arange(GRID) + 0.5) / GRID)[:, None])[:, 0]
     assert (drawn == 40).mean() == pytest.approx((numbers == 40).mean(), abs=0.01)
 
@@ -146,7 +147,7 @@ def test_what_was_charged_and_what_is_left_add_up_exactly(
 ) -> None:
     rule, numbers = TABLES[name]
     curator, allowance = door(table_of(numbers), rho, relation)
-    ranks, first_scale, left = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
+    ranks, _, first_scale, left = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
     assert allowance.spent + left == rho and left >= 0
     assert 1 <= len(allowance.charges) <= len(LEVELS)
     assert [charge.rho for charge in allowance.charges] == [rho * s for s in LEVELS][: len(allowance.charges)]
@@ -162,7 +163,7 @@ def test_levels_never_cost_more_than_the_whole() -> None:
 def test_tables_without_numbers_cost_nothing() -> None:
     schema = Schema.from_dict({"columns": {"c": {"type": "categorical", "values": [0]}}})
     curator, allowance = door(Table(np.zeros((5, 1), np.int32), np.zeros((5, 0))), Fraction(1))
-    ranks, scale, left = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
+    ranks, _, scale, left = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
     assert (ranks.starts, scale, left, allowance.spent) == ((), 0.0, 1, 0)
 
 
@@ -173,7 +174,7 @@ def test_tables_without_numbers_cost_nothing() -> None:
 def test_when_all_rows_are_alike_every_place_means_their_number(name: str) -> None:
     rule, numbers = TABLES[name]
     curator, _ = door(table_of(numbers), Fraction(1))
-    ranks, _, _ = learn_ranks(curator, lattice_of(rule), Fraction(1), len(numbers))
+    ranks, *_ = learn_ranks(curator, lattice_of(rule), Fraction(1), len(numbers))
     assert (ranks.numbers(np.linspace(0, 1, 1001)[:, None]) == numbers[0]).all()
 
 
@@ -181,7 +182,7 @@ def test_when_all_rows_are_alike_every_place_means_their_number(name: str) -> No
 @pytest.mark.parametrize("noise", [SpyNoise, OpenDPNoise])
 def test_a_table_without_rows_gives_a_usable_scale(total: int, noise: type) -> None:
     curator, _ = door(table_of(np.zeros(0)), Fraction(1, 10), noise=noise())
-    ranks, _, _ = learn_ranks(curator, lattice_of(WHOLE), Fraction(1, 10), total)
+    ranks, *_ = learn_ranks(curator, lattice_of(WHOLE), Fraction(1, 10), total)
     heights = ranks.heights[0]
     assert heights[0] == 0 and heights[-1] == 1 and (np.diff(heights) >= 0).all()
     numbers = ranks.numbers(np.linspace(0, 1, 101)[:, None])
@@ -191,7 +192,7 @@ def test_a_table_without_rows_gives_a_usable_scale(total: int, noise: type) -> N
 def test_fewer_points_than_runs_are_all_told_apart() -> None:
     curator, _ = door(table_of(np.arange(3000) % 3), Fraction(1))
     lattice = lattice_of({"min": 0, "max": 2, "decimals": 0})
-    ranks, _, _ = learn_ranks(curator, lattice, Fraction(1), 3000)
+    ranks, *_ = learn_ranks(curator, lattice, Fraction(1), 3000)
     assert ranks.starts[0].tolist() == [0, 1, 2]
     assert ranks.heights[0] == pytest.approx([0, 1 / 3, 2 / 3, 1], abs=1 / GRID)
 
@@ -208,7 +209,7 @@ def test_any_counts_make_a_distribution(seed: int, rows: int, size: int, total: 
     random, rho = np.random.default_rng(seed), Fraction(10) ** exponent
     curator, allowance = door(table_of(random.integers(0, size, rows)), rho, noise=OpenDPNoise())
     lattice = lattice_of({"min": 0, "max": size - 1, "decimals": 0})
-    ranks, _, left = learn_ranks(curator, lattice, rho, total)
+    ranks, _, _, left = learn_ranks(curator, lattice, rho, total)
     assert ranks.heights[0][0] == 0 and ranks.heights[0][-1] == 1
     assert (np.diff(ranks.heights[0]) >= 0).all() and (np.diff(ranks.starts[0]) > 0).all()
     assert ranks.starts[0][0] == 0 and ranks.starts[0][-1] < size
@@ -274,3 +275,19 @@ def test_counts_of_runs_are_the_rows_inside_them() -> None:
     curator, _ = door(table_of(numbers), Fraction(1))
     counts, _ = curator.intervals(lattice, [runs], Fraction(1))
     assert counts[0].tolist() == [((numbers >= a) & (numbers < b)).sum() for a, b in runs]
+
+
+def test_special_and_missing_values_are_counted_apart_and_leave_rank_space_to_the_numbers() -> None:
+    rule = {"type": "numerical", **WHOLE, "special_values": [-1], "nullable": True}
+    schema = Schema.from_dict({"columns": {"x": rule}})
+    numbers = np.concatenate(
+        [np.full(3000, 50.0), np.full(1000, -1.0), np.full(500, np.nan), np.full(500, 7)]
+    )
+    table = Codec(schema).encode(pa.table({"x": pa.array(numbers, from_pandas=True)}))
+    curator, _ = door(table, Fraction(1))
+    learnt = learn_ranks(curator, Lattice.of(schema), Fraction(1), len(numbers))
+    assert learnt.special[0].tolist() == [1000, 500]
+    shares = np.array([[0.1], [0.5], [0.9]])
+    assert learnt.ranks.numbers(shares)[:, 0].tolist() == [7, 50, 50]  # 500 and 3,000 of 3,500
+    first = curator.published[0]
+    assert first.cells[-2:] == ("special -1", "missing") and first.counts[-2:] == (1000, 500)

@@ -89,11 +89,11 @@ class Curator:
         if self._relation is Relation.SUBSTITUTE:
             return self._rows.count()
         scale = gaussian_scale(rho, self._each**2)
-        noisy = self._noisy(
+        [noisy] = self._noisy(
             "row count", rho, lambda: np.array([self._rows.count()], np.int64), scale=scale, cells=1
-        )
-        self.published.append(Measurement("row count", "all rows", scale, ("all",), (int(noisy[0]),)))
-        return max(1, int(noisy[0]))
+        ).tolist()
+        self.published.append(Measurement("row count", "all rows", scale, ("all",), (noisy,)))
+        return max(1, int(noisy))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
         """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public."""
@@ -160,7 +160,7 @@ class Curator:
 
         The runs of one column are part of a partition of the rows, so each column moves like one query.
         """
-        for runs, size in zip(asked, lattice.sizes, strict=True):
+        for runs, size in zip(asked, lattice.all_sizes, strict=True):
             ends = np.concatenate([[0], runs.ravel(), [size]])
             if (np.diff(ends) < 0).any():
                 raise ValueError("Runs must lie in order, inside the column, and must not overlap.")
@@ -242,7 +242,7 @@ class Curator:
         return self._exact[1]
 
 
-def noise_of(relation: Relation, queries: QueryFamily, picks: int, rho: Fraction, each: int = 1) -> float:
+def noise_of(relation: Relation, queries: QueryFamily, picks: int, rho: Fraction, each: int) -> float:
     """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public.
 
     Whoever is protected can have `each` rows: all in one cell, they move it by so many
@@ -263,8 +263,10 @@ class PointCounts:
     lattice: Lattice
 
     def __call__(self, table: Table) -> list[np.ndarray]:
-        points = self.lattice.points(table.numbers)
-        return [np.bincount(p, minlength=size) for p, size in zip(points.T, self.lattice.sizes, strict=True)]
+        points = self.lattice.points_of(table).T
+        return [
+            np.bincount(p, minlength=size) for p, size in zip(points, self.lattice.all_sizes, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,11 @@ JOINED = " × "  # how queries and their cells are put into words
 
 @dataclass(frozen=True)
 class Parts:
-    """How a column is cut: labels, and for a number the low end of each part."""
+    """How a column is cut: labels, and for a number the low end of each part; special values come first."""
 
     labels: tuple[str, ...]
     lows: np.ndarray | None = None
+    special: int = 0  # how many of the labels are special or missing values of a number
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,10 @@ class Evidence:
 
     @property
     def names(self) -> list[str]:
-        """Categorical columns, then kinds of special values, then numbers, as cross-tables know them."""
-        return [*(axis.name for axis in self.codec.domain.axes), *self.codec.domain.numerical]
+        """Categorical columns, then numbers, as cross-tables know them."""
+        domain = self.codec.domain
+        axes = [axis.name for place, axis in enumerate(domain.axes) if place not in domain.kinds]
+        return [*axes, *domain.numerical]
 
     @cached_property
     def total(self) -> float:
@@ -116,10 +119,18 @@ class Evidence:
     def _parts(self, name: str, labels: Sequence[str]) -> Parts | None:
         if name not in self.codec.domain.numerical:
             return Parts(tuple(labels))
+        special = self._special(name)
+        ordinary = [label for label in labels if label not in special]
         try:
-            return Parts(tuple(labels), np.array([float(label.split(" to ")[0]) for label in labels]))
+            lows = np.array([float(label.split(" to ")[0]) for label in ordinary])
         except ValueError:
             return None
+        return Parts((*special, *ordinary), lows, len(special))
+
+    def _special(self, name: str) -> tuple[str, ...]:
+        """The special and missing values of a number, in words."""
+        domain = self.codec.domain
+        return domain.special(domain.numerical.index(name))
 
     def alone(self, name: str) -> Noisy | None:
         """The noisy counts of one column on its own, if they were measured."""
@@ -135,21 +146,27 @@ class Evidence:
         parts = self._parts(name, runs.cells) if runs else None
         if runs is None or parts is None or parts.lows is None:
             return None
-        counts, ends = np.array(runs.counts, float), [cell.split(" to ")[-1] for cell in runs.cells]
+        cells = parts.labels[parts.special :]
+        counted = dict(zip(runs.cells, runs.counts, strict=True))
+        counts, ends = (
+            np.array([counted[cell] for cell in cells], float),
+            [c.split(" to ")[-1] for c in cells],
+        )
         first, last = _bulk(counts, 3 * runs.standard_error)
         together = -(-(last - first) // MOST_BARS)
         starts = [*range(first, last, together)]
         starts[0] = 0  # what lies outside the bulk belongs to the outer bars
         stops = [*starts[1:], len(counts)]
-        labels = tuple(
-            runs.cells[a] if b == a + 1 else f"{runs.cells[a].split(' to ')[0]} to {ends[b - 1]}"
+        labels = [
+            cells[a] if b == a + 1 else f"{cells[a].split(' to ')[0]} to {ends[b - 1]}"
             for a, b in zip(starts, stops, strict=True)
-        )
-        runs_in_each = np.subtract(stops, starts)
+        ]
+        special = parts.labels[: parts.special]
+        runs_in_each = np.array([*[1] * len(special), *np.subtract(stops, starts)])
         return Noisy(
             (name,),
-            (Parts(labels, parts.lows[starts]),),
-            np.add.reduceat(counts, starts),
+            (Parts((*special, *labels), parts.lows[starts], len(special)),),
+            np.concatenate([[counted[kind] for kind in special], np.add.reduceat(counts, starts)]),
             runs.standard_error * runs_in_each**0.5,
         )
 
@@ -160,10 +177,21 @@ class Evidence:
         names = [axis.name for axis in self.codec.domain.axes]
         if name in names:
             return self.synthetic.codes[:, names.index(name)]
-        numbers = self.synthetic.numbers[:, self.codec.domain.numerical.index(name)]
+        numbers, kinds = self._numbers(name)
         if parts is None or parts.lows is None:
-            return np.searchsorted(np.unique(np.quantile(numbers, np.arange(1, BINS) / BINS)), numbers)
-        return np.clip(np.searchsorted(parts.lows, numbers, "right") - 1, 0, len(parts.labels) - 1)
+            ordinary = numbers[kinds == 0] if (kinds == 0).any() else numbers
+            inside = np.searchsorted(np.unique(np.quantile(ordinary, np.arange(1, BINS) / BINS)), numbers)
+        else:
+            inside = np.clip(np.searchsorted(parts.lows, numbers, "right") - 1, 0, len(parts.lows) - 1)
+        return np.where(kinds > 0, kinds - 1, inside + len(self._special(name)))
+
+    def _numbers(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The synthetic numbers of a column, and the kind of each: 0 for ordinary ones."""
+        domain = self.codec.domain
+        number = domain.numerical.index(name)
+        axis, numbers = domain.kinds[number], self.synthetic.numbers[:, number]
+        kinds = np.zeros(len(numbers), np.int32) if axis is None else self.synthetic.codes[:, axis]
+        return numbers, kinds
 
     def shares(self, noisy: Noisy) -> np.ndarray:
         """The synthetic shares of the same cells."""
@@ -191,17 +219,19 @@ class Evidence:
         if name in axes:
             labels, codes = list(axes[name]), self.codes(name)
         else:
-            numbers = self.synthetic.numbers[:, self.codec.domain.numerical.index(name)]
+            numbers, _ = self._numbers(name)
             edges = np.linspace(numbers.min(), numbers.max(), BINS + 1)
-            labels = [self._words(name, f"{a:.6g} to {b:.6g}") for a, b in pairwise(edges)]
-            codes = np.clip(np.searchsorted(edges, numbers, "right") - 1, 0, BINS - 1)
+            special = self._special(name)
+            spans = [f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges)]
+            labels = [*special, *(self._words(name, span) for span in spans)]
+            codes = self.codes(name, Parts((*special, *spans), edges[:-1], len(special)))
         shares = np.bincount(codes, minlength=len(labels)) / len(codes)
         return pd.DataFrame({"part": labels, "noisy": np.nan, "standard_error": np.nan, "synthetic": shares})
 
     def _words(self, name: str, label: str) -> str:
         """A part as the reader knows the column: units since the first moment become dates."""
         rule = self.release.schema.columns.get(name)
-        if not isinstance(rule, Datetime):
+        if not isinstance(rule, Datetime) or label in self._special(name):
             return label
         form = "%Y-%m-%d" if rule.unit in ("day", "hour") else "%Y-%m-%d %H:%M"
         moments = [rule.first + round(float(end)) * UNITS[rule.unit] for end in label.split(" to ")]

@@ -161,7 +161,7 @@ def forecast(
         return noise_of(relation, pairs, picks, rho, each)
 
     run = gaussian_scale(ranks * LEVELS[0], numbers * moved) if numbers else 0.0
-    alone = noise(len(domain.axes), outline.alone) if domain.axes else 0.0
+    alone = noise(pairs.categorical, outline.alone) if pairs.categorical else 0.0
     together = noise(crossed, outline.together) if crossed else None
     table = noise(asks[0].picks, asks[0].measure) if asks else None
 
@@ -172,7 +172,7 @@ def forecast(
         ),
         Spending("row count", "how many rows there are", _share(count, budget), _scale(count, each**2)),
         Spending("distributions", f"{numbers} numeric columns, level by level", _share(ranks, budget), run),
-        Spending("columns", f"{len(domain.axes)} categorical columns", _share(outline.alone, budget), alone),
+        Spending("columns", f"{pairs.categorical} categorical columns", _share(outline.alone, budget), alone),
         Spending(
             "tables with targets",
             f"{crossed} cross-tables of a target and a column",
@@ -188,7 +188,7 @@ def forecast(
             _share(sum((a.measure for a in asks), Fraction(0)), budget), table,
         ),
     ]  # fmt: skip
-    columns = _columns(pairs, len(domain.axes), rows, alone, run)
+    columns = _columns(pairs, rows, alone, run)
     return Forecast(
         epsilon=epsilon,
         delta=delta,
@@ -249,14 +249,14 @@ def summary_tables(found: Forecast) -> list[Grid | str]:
     ]
 
 
-def _columns(pairs: Pairs, axes: int, rows: int, alone: float, run: float) -> tuple[ColumnForecast, ...]:
+def _columns(pairs: Pairs, rows: int, alone: float, run: float) -> tuple[ColumnForecast, ...]:
     """Single columns: noise on every category; for numbers, rows in runs too thin to be cut further."""
     # A run is cut if it holds more than six times the noise of the next level (see `learn_ranks`).
     unresolved = 6 * run * float(LEVELS[0] / LEVELS[1]) ** 0.5 / rows
     found = []
     for place, column in enumerate(pairs.layout.columns):
         cells = len(column.labels)
-        if place < axes:
+        if place < pairs.categorical:
             error = min(0.5, KEPT * _raw(cells, alone / rows)) + FLOOR_CATEGORY
             found.append(ColumnForecast(column.name, "categorical", cells, alone / rows, error))
         else:

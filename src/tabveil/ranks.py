@@ -1,6 +1,7 @@
 """Learn rank space privately: noisy counts of runs of points, refined where rows are dense."""
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +14,17 @@ LEVELS = (Fraction(5, 10), Fraction(2, 10), Fraction(3, 20), Fraction(3, 20))
 FIRST_RUNS, BRANCHES = 128, 32
 
 
-def learn_ranks(
-    curator: Curator, lattice: Lattice, rho: Fraction, total: int
-) -> tuple[Ranks, float, Fraction]:
-    """An estimate of each column's distribution function, the noise of its first level, and ρ left over.
+class Learnt(NamedTuple):
+    """An estimate of each column's distribution function, and what came with it."""
+
+    ranks: Ranks
+    special: list[np.ndarray]  # per column: about how many rows have each special value
+    noise: float  # of the first level
+    unspent: Fraction  # ρ left over
+
+
+def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -> Learnt:
+    """Rank space of the ordinary numbers of each column, and counts of its special values.
 
     Level by level, runs of points are counted with noise, and those that hold clearly more rows than the
     noise of the next level are cut into shorter runs, down to single points. Counts of the parts are made
@@ -24,8 +32,12 @@ def learn_ranks(
     """
     columns = len(lattice.sizes)
     if not columns:
-        return Ranks(lattice, (), ()), 0.0, rho
-    runs = [_cut(np.array([[0, size]]), _first_runs(rho, columns, total)) for size in lattice.sizes]
+        return Learnt(Ranks(lattice, (), ()), [], 0.0, rho)
+    pieces = _first_runs(rho, columns, total)
+    runs = [
+        np.concatenate([_cut(np.array([[0, size]]), pieces), _points(size, every)])
+        for size, every in zip(lattice.sizes, lattice.all_sizes, strict=True)
+    ]
     masses: list[np.ndarray] = [np.array([float(total)])] * columns
     parents = [np.zeros(len(r), int) for r in runs]
     done: list[list[tuple[int, int, float]]] = [[] for _ in range(columns)]
@@ -47,10 +59,20 @@ def learn_ranks(
                 (int(a), int(b), m) for (a, b), m in zip(runs[column][~dense], mass[~dense], strict=True)
             ]
             masses[column] = mass[dense]
-            pieces = [_cut(run[None], BRANCHES) for run in runs[column][dense]]
-            parents[column] = np.repeat(np.arange(len(pieces)), [len(p) for p in pieces])
-            runs[column] = np.concatenate([np.zeros((0, 2), int), *pieces])
-    return _ranks(lattice, done), first_scale, left
+            parts = [_cut(run[None], BRANCHES) for run in runs[column][dense]]
+            parents[column] = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
+            runs[column] = np.concatenate([np.zeros((0, 2), int), *parts])
+    special = [
+        np.array([m for a, _, m in sorted(runs) if a >= size])
+        for runs, size in zip(done, lattice.sizes, strict=True)
+    ]
+    return Learnt(_ranks(lattice, done), special, first_scale, left)
+
+
+def _points(start: int, stop: int) -> np.ndarray:
+    """Each point as a run of its own."""
+    points = np.arange(start, stop)
+    return np.stack([points, points + 1], 1)
 
 
 def _first_runs(rho: Fraction, columns: int, total: int) -> int:
@@ -89,8 +111,8 @@ def onto_simplex(values: np.ndarray, total: float) -> np.ndarray:
 
 def _ranks(lattice: Lattice, done: list[list[tuple[int, int, float]]]) -> Ranks:
     starts, heights = [], []
-    for column in done:
-        ordered = sorted(column)
+    for column, size in zip(done, lattice.sizes, strict=True):
+        ordered = sorted(run for run in column if run[0] < size)
         mass = np.array([m for _, _, m in ordered])
         mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
         starts.append(np.array([a for a, _, _ in ordered], np.int64))

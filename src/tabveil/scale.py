@@ -9,7 +9,7 @@ import numpy as np
 
 from tabveil.queries.rows import GRID
 from tabveil.schema import Numerical, Schema
-from tabveil.table import Table
+from tabveil.table import Codec, Table
 
 CHUNK = 2**13  # rows placed at a time, so that what is in between stays in a processor's cache
 FINEST = 2**20
@@ -69,13 +69,17 @@ class MinMax:
 
 @dataclass(frozen=True)
 class Lattice:
-    """The points that numbers of each column may lie on: the declared decimals, or 2²⁰ steps if finer."""
+    """The points that numbers of each column may lie on: the declared decimals, or 2²⁰ steps if finer.
+
+    Special and missing values are points of their own, after those of the numbers.
+    """
 
     names: tuple[str, ...]
     low: np.ndarray
     high: np.ndarray
     step: np.ndarray
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # points of numbers
+    kinds: tuple[tuple[str, ...], ...]  # names of the special points
 
     @classmethod
     def of(cls, schema: Schema) -> "Lattice":
@@ -90,7 +94,9 @@ class Lattice:
             step.append(wanted)
             sizes.append(math.ceil(span / wanted - 1e-6) + 1)  # the last point is the upper bound
         bounds = MinMax.of(schema)
-        return cls(schema.numerical, bounds.low, bounds.high, np.array(step, float), tuple(sizes))
+        domain = Codec(schema).domain
+        kinds = tuple(domain.special(number) for number in range(len(domain.numerical)))
+        return cls(schema.numerical, bounds.low, bounds.high, np.array(step, float), tuple(sizes), kinds)
 
     def points(self, numbers: np.ndarray) -> np.ndarray:
         """The nearest point of each number, [rows, numerical]; each from its own cell alone."""
@@ -102,11 +108,30 @@ class Lattice:
         """The numbers at these points."""
         return np.minimum(self.low + points * self.step, self.high)
 
+    def points_of(self, table: Table) -> np.ndarray:
+        """The point of every number, special ones included, [rows, numerical]."""
+        points = self.points(table.numbers)
+        special = [column for column, names in enumerate(self.kinds) if names]
+        codes = table.codes.T[table.codes.shape[1] - len(special) :]  # kinds are the last axes of a table
+        for column, kinds in zip(special, codes, strict=True):
+            points[:, column] = np.where(kinds > 0, self.sizes[column] + kinds - 1, points[:, column])
+        return points
+
+    @property
+    def all_sizes(self) -> tuple[int, ...]:
+        """How many points each column has, special ones included."""
+        return tuple(size + len(names) for size, names in zip(self.sizes, self.kinds, strict=True))
+
     def words(self, column: int, runs: np.ndarray) -> list[str]:
         """Runs [start, stop) of points of one column as the numbers they cover."""
+        size = self.sizes[column]
         points = np.stack([runs[:, 0], runs[:, 1] - 1])
         ends = np.minimum(self.low[column] + points * self.step[column], self.high[column])
-        return [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
+        spans = [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
+        special = runs[:, 0] - size
+        return [
+            self.kinds[column][s] if s >= 0 else span for s, span in zip(special.tolist(), spans, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabveil.columns import Figures, Id, Labels, figures_of
+from tabveil.columns.categorical import MISSING
 from tabveil.columns.cells import Codes, Numbers
 from tabveil.schema import Schema, kind_axis
 
@@ -51,6 +52,18 @@ class Domain:
     def cells(self) -> int:
         """How wide all one-hot codes are side by side."""
         return sum(self.sizes)
+
+    @property
+    def kinds(self) -> tuple[int | None, ...]:
+        """For each number, the axis that tells its special and missing values apart, if it has any."""
+        places = {axis.name: place for place, axis in enumerate(self.axes)}
+        return tuple(places.get(kind_axis(name)) for name in self.numerical)
+
+    def special(self, number: int) -> tuple[str, ...]:
+        """What the special and missing values of a number are called beside its ordinary ones."""
+        axis = self.kinds[number]
+        labels = () if axis is None else self.axes[axis].labels[1:]
+        return tuple(label if label == MISSING else f"special {label}" for label in labels)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

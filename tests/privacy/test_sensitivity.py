@@ -26,13 +26,13 @@ SCHEMA = Schema.from_dict(
         "columns": {
             "a": {"type": "categorical", "values": [0, 1]},
             "b": {"type": "categorical", "values": [0, 1]},
-            "x": {"type": "numerical", "min": 0, "max": 2, "decimals": 0},
+            "x": {"type": "numerical", "min": 0, "max": 2, "decimals": 0, "nullable": True},
         },
         "targets": ["b"],
     }
 )
 DOMAIN = Codec(SCHEMA).domain
-ROWS = list(itertools.product([0, 1], [0, 1], [0, 1, 2]))
+ROWS = [(a, b, *x) for a, b, x in itertools.product([0, 1], [0, 1], [(0, 0), (0, 1), (0, 2), (1, 0)])]
 RHO = Fraction(1, 8)
 Few = tuple[int, ...]  # numbers of rows of the small world
 
@@ -41,8 +41,8 @@ class FewRows:
     """A table of a few rows of the small world."""
 
     def __init__(self, chosen: Few) -> None:
-        rows = np.array([ROWS[number] for number in chosen], float).reshape(len(chosen), 3)
-        self.table = Table(rows[:, :2].astype(np.int32), rows[:, 2:])
+        rows = np.array([ROWS[number] for number in chosen], float).reshape(len(chosen), 4)
+        self.table = Table(rows[:, :3].astype(np.int32), rows[:, 3:])
 
     def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
         return count(self.table)
@@ -81,7 +81,7 @@ def families() -> tuple:
 
 WORKLOAD = Workload(families(), MinMax.of(SCHEMA), DOMAIN)
 LATTICE = Lattice.of(SCHEMA)
-RUNS = [np.array([[0, 1], [1, 3]])]
+RUNS = [np.array([[0, 1], [1, 3], [3, 4]])]  # the last is missing values
 
 
 def everything_asked(chosen: Few, relation: Relation) -> list[Draw]:

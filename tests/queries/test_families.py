@@ -281,3 +281,19 @@ def test_the_gradient_of_cross_tables_is_the_derivative(domain: Domain) -> None:
 def test_bins_that_would_overlap_are_refused(domain: Domain, edges: list[int]) -> None:
     with pytest.raises(ValueError, match="one bin only"):
         Pairs.over(domain, [np.array(edges), np.array([20000])], most_cells=30)
+
+
+def test_a_number_and_its_special_values_are_one_column_of_a_cross_table() -> None:
+    columns = {
+        "sex": {"type": "categorical", "values": ["F", "M"]},
+        "wage": {"type": "numerical", "min": 0, "max": 9, "special_values": [0], "nullable": True},
+    }
+    domain = Codec(Schema.from_dict({"columns": columns})).domain
+    pairs = Pairs.over(domain, [np.array([GRID // 2])], most_cells=100, names=[["low", "high"]])
+    queries = [pairs.describe(query, domain) for query in range(len(pairs))]
+    assert queries == ["sex", "wage", "sex × wage"]
+    assert pairs.cell_names(1, domain) == ["special 0", "missing", "low", "high"]
+    kinds = np.array([0, 0, 1, 2, 2], np.int32)
+    codes, positions = np.stack([np.array([0, 1, 1, 0, 1]), kinds], 1), np.array([[1], [GRID], [1], [1], [1]])
+    counts = pairs.unfold(pairs.folded_counts(codes.astype(np.int32), positions, domain))
+    assert pairs.cells_in(counts, np.array([1]))[0, :4].tolist() == [1, 2, 1, 1]

@@ -3,6 +3,7 @@
 All rules below come from public things: the schema, ε and δ, and the (noisy or public) number of rows.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -73,25 +74,30 @@ class Default:
     def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
         """Count the rows, learn rank space and single columns, then cross-tables round by round."""
         domain = task.domain
-        self._require_room(domain)
+        self.require_room(domain)
         total = curator.total(self.count_cost(task))
         for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
-        ranks, noise, unspent = learn_ranks(curator, Lattice.of(task.schema), for_ranks, total)
+        ranks, special, noise, unspent = learn_ranks(curator, Lattice.of(task.schema), for_ranks, total)
         edges = ranks.bins(bins_for(task.strength(total)))
         names = [ranks.words(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
         workload = Workload((pairs,), ranks, domain)
 
         outline = self.outline(task, pairs, total, unspent)
-        known = _bins_alone(pairs, edges, total, noise)
-        if domain.axes:
-            alone = pairs.alone(range(len(domain.axes)))
-            known.insert(0, curator.measure(workload, 0, alone, outline.alone))
+        known = _numbers_alone(pairs, edges, special, total, noise)
+        counts = dict(_kinds_alone(domain, special, total, noise))
+        if categorical := pairs.categorical:
+            alone = curator.measure(workload, 0, pairs.alone(range(categorical)), outline.alone)
+            known.insert(0, alone)
+            counts |= {
+                axis: np.maximum(alone.counts[axis, : domain.sizes[axis]], alone.scale / 2)
+                for axis in range(categorical)
+            }
         if len(outline.with_targets):
             known.append(curator.measure(workload, 0, outline.with_targets, outline.together))
         plan = outline.plan
 
-        start = independent_columns(domain, known, self.rows, task.seed)
+        start = independent_columns(domain, counts, self.rows, task.seed)
         reference = max(
             [curator.noise_of(pairs, a.picks, a.measure) for r in plan.rounds for a in r], default=1
         )
@@ -121,7 +127,7 @@ class Default:
     def outline(self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)) -> Outline:
         """What will be asked of these cross-tables; the rounds also get what rank space left `unspent`."""
         rho, domain = task.rho, task.domain
-        alone = self.alone_share.of(task, len(domain.axes), total)
+        alone = self.alone_share.of(task, pairs.categorical, total)
         for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
         with_targets, together = pairs.with_targets(domain.targets), rho * self.targets_share
         if not self._worthwhile(task, pairs, with_targets, together, total):
@@ -137,7 +143,7 @@ class Default:
         layers = 1 + sum(domain.sizes[target] for target in domain.targets)
         return 32 * layers * cells**2
 
-    def _require_room(self, domain: Domain) -> None:
+    def require_room(self, domain: Domain) -> None:
         """Refuse, before anything is spent, a schema whose cross-tables would not fit into memory."""
         needed = self.memory(domain)
         if needed > self.most_memory:
@@ -167,13 +173,12 @@ class Default:
         )
 
 
-def independent_columns(domain: Domain, known: list[Answer], rows: int, seed: int) -> Relaxed:
-    """A first table: categories as often as measured, numbers spread evenly over rank space."""
+def independent_columns(domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int) -> Relaxed:
+    """A first table: categories of each axis as often as counted, numbers spread evenly over rank space."""
     random = Relaxed.random(domain, rows, jax.random.key(seed))
     logits = np.zeros(domain.cells, np.float32)
     for axis, (offset, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
-        counts = np.maximum(known[0].counts[axis, :size], known[0].scale / 2)
-        logits[offset : offset + size] = np.log(counts / counts.sum())
+        logits[offset : offset + size] = np.log(counts[axis] / counts[axis].sum())
     ranks = jnp.argsort(jnp.argsort(random.numbers, axis=1), axis=1)
     even = jnp.asarray(
         (ranks + 0.5) / rows, jnp.float32
@@ -206,14 +211,26 @@ def bins_for(strength: float) -> int:
     return int(np.clip(6 + 0.4 * strength ** (1 / 3), 6, MOST_BINS))
 
 
-def _bins_alone(pairs: Pairs, edges: list[np.ndarray], total: int, noise: float) -> list[Answer]:
-    """What rank space already says about each number alone: how many rows its bins hold."""
-    axes = len(pairs.layout.columns) - len(edges)
+def _numbers_alone(
+    pairs: Pairs, edges: list[np.ndarray], special: list[np.ndarray], total: int, noise: float
+) -> list[Answer]:
+    """What rank space already says about each number alone: rows with special values and in its bins."""
     found = []
-    for number, between in enumerate(edges):
+    for number, (between, apart) in enumerate(zip(edges, special, strict=True)):
         widths = np.diff(np.concatenate([[0], between, [GRID]])) / GRID
+        alone = np.concatenate([apart, widths * max(0.0, total - apart.sum())])
         counts = np.zeros((1, pairs.width), np.int64)
-        counts[0, : len(widths)] = np.rint(widths * total)
+        counts[0, : len(alone)] = np.rint(alone)
         # A bin is a sum of about ten runs, so its noise is about three times that of one.
-        found.append(Answer(0, pairs.alone([axes + number]), counts, 3 * noise, derived=True))
+        place = pairs.alone([pairs.categorical + number])
+        found.append(Answer(0, place, counts, 3 * noise, derived=True))
     return found
+
+
+def _kinds_alone(
+    domain: Domain, special: list[np.ndarray], total: int, noise: float
+) -> Iterator[tuple[int, np.ndarray]]:
+    """For each axis of kinds, about how many rows are ordinary and how many have each special value."""
+    for axis, apart in zip(domain.kinds, special, strict=True):
+        if axis is not None:
+            yield axis, np.maximum([total - apart.sum(), *apart], max(1.0, noise / 2))

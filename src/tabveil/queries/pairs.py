@@ -16,22 +16,29 @@ import numpy as np
 
 from tabveil.queries.counting import Counting
 from tabveil.queries.family import Evidence, QueryFamily, padded
-from tabveil.queries.rows import GRID, Array, Hard, Rows, Step
+from tabveil.queries.rows import GRID, Array, Hard, Rows, Step, everyone
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
 from tabveil.table import Domain
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column as a run of cells: the categories of an axis, or the bins of a number."""
+    """One column as cells: the categories of an axis, or the special values and the bins of a number."""
 
     name: str
     labels: tuple[str, ...]
-    start: int
+    runs: tuple[tuple[int, int], ...]  # [start, stop) of the cells; special values stand far from the bins
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Where each label stands among all cells."""
+        return np.concatenate([np.arange(start, stop) for start, stop in self.runs])
 
     @property
-    def stop(self) -> int:
-        return self.start + len(self.labels)
+    def pieces(self) -> list[tuple[int, slice]]:
+        """For each run, its first cell and which labels it holds."""
+        ends = np.cumsum([0, *(stop - start for start, stop in self.runs)]).tolist()
+        return [(start, slice(*ends)) for (start, _), ends in zip(self.runs, pairwise(ends), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,10 @@ class Pairs(QueryFamily):
     name: ClassVar[str] = "cross-tables"
 
     bins: Bins
-    owner: Array  # [cells]: the column that each cell belongs to; -1 for cells of empty bins
+    owner: Array  # [cells]: the column that each cell belongs to; -1 for cells of none
+    ordinary: tuple[int, ...] = field(
+        metadata={"static": True}
+    )  # for each number, the cell of those that have it
     groups: tuple[tuple[int, ...], ...] = field(metadata={"static": True})  # cells of each group of classes
     unseen: Unseen = field(metadata={"static": True})
 
@@ -141,12 +151,25 @@ class Pairs(QueryFamily):
         `edges` are the grid positions between the bins of each number, `names` what to call the bins.
         Cross-tables of more than `most_cells` cells are left out.
         """
-        columns = [Column(a.name, a.labels, s) for a, s in zip(domain.axes, domain.offsets, strict=True)]
         names = names or [[f"bin {i + 1}" for i in range(len(between) + 1)] for between in edges]
-        for name, labels in zip(domain.numerical, names, strict=True):
-            columns.append(Column(name, tuple(labels), columns[-1].stop if columns else 0))
+        runs = [(start, start + size) for start, size in zip(domain.offsets, domain.sizes, strict=True)]
+        columns = [
+            Column(axis.name, axis.labels, (runs[place],))
+            for place, axis in enumerate(domain.axes)
+            if place not in domain.kinds
+        ]
+        start, ordinary = domain.cells, []
+        for number, (name, kinds, labels) in enumerate(
+            zip(domain.numerical, domain.kinds, names, strict=True)
+        ):
+            bins = (start, start + len(labels))
+            start = bins[1]
+            first, last = (everyone(domain), 0) if kinds is None else runs[kinds]
+            special = [] if kinds is None else [(first + 1, last)]
+            columns.append(Column(name, (*domain.special(number), *labels), (*special, bins)))
+            ordinary.append(first)
         groups: list[tuple[str, tuple[int, ...]]] = [("", ())]
-        groups += [(columns[t].name, tuple(range(columns[t].start, columns[t].stop))) for t in domain.targets]
+        groups += [(columns[t].name, tuple(columns[t].cells.tolist())) for t in domain.targets]
         own = [None, *domain.targets]
         queries = [(i, i, 0) for i in range(len(columns))]
         for group, target in enumerate(own):
@@ -159,11 +182,17 @@ class Pairs(QueryFamily):
             return len(columns[i].labels) * pair * max(1, len(groups[group][1]))
 
         kept = tuple(q for q in queries if q[0] == q[1] or size(q) <= most_cells)
-        bins = Bins.between(edges)
-        owner = np.repeat(np.arange(len(columns)), [len(c.labels) for c in columns])
-        owner = np.pad(owner, (0, domain.cells + len(bins.number) - len(owner)), constant_values=-1)
+        cut = Bins.between(edges)
+        owner = np.full(domain.cells + len(cut.number), -1, np.int32)
+        for number, column in enumerate(columns):
+            owner[column.cells] = number
         layout = Layout(tuple(columns), tuple(groups), kept, max(map(size, kept)))
-        return cls(bins, owner.astype(np.int32), tuple(cells for _, cells in groups), Unseen(layout))
+        return cls(cut, owner, tuple(ordinary), tuple(cells for _, cells in groups), Unseen(layout))
+
+    @property
+    def categorical(self) -> int:
+        """How many of the columns, the first ones, are no numbers."""
+        return len(self.layout.columns) - len(self.ordinary)
 
     def alone(self, columns: Sequence[int]) -> np.ndarray:
         """The queries that count these columns on their own."""
@@ -179,8 +208,13 @@ class Pairs(QueryFamily):
 
     def cells_of(self, rows: Rows, step: Step) -> jax.Array:
         """How much each row belongs to each cell of each column, [cells, rows]."""
-        categories, everyone = rows.cells[:-2], rows.cells[-2]
-        return jnp.concatenate([categories, self.bins.members(rows.values, step) * everyone])
+        return jnp.concatenate([rows.cells[:-2], self.bins.members(rows.values, step) * self._having(rows)])
+
+    def _having(self, rows: Rows) -> jax.Array:
+        """How much each row has the number of each bin, and not a special value in its place."""
+        if all(cell == len(rows.cells) - 2 for cell in self.ordinary):
+            return rows.cells[-2]
+        return rows.cells[jnp.array(self.ordinary)][jnp.maximum(self.bins.number, 0)]
 
     def table_of(self, rows: Rows, step: Step) -> jax.Array:
         """Counts of every cell of every pair in every class, [classes, cells, cells]."""
@@ -207,21 +241,26 @@ class Pairs(QueryFamily):
     @cached_property
     def counting(self) -> Counting:
         """How real rows are counted."""
-        starts = {column.start: number for number, column in enumerate(self.layout.columns)}
-        targets = tuple(starts[cells[0]] for cells in self.groups if cells)
+        targets = tuple(int(self.owner[cells[0]]) for cells in self.groups if cells)
         return Counting(tuple(len(column.labels) for column in self.layout.columns), targets)
 
     def folded_counts(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        plain = [codes[:, axis] for axis in range(codes.shape[1]) if axis not in domain.kinds]
         numbers = [bins[column] for bins, column in zip(self.bins.at, positions.T, strict=True)]
-        return self.counting.folded([*codes.T, *numbers], len(codes))
+        for number, axis in enumerate(domain.kinds):
+            if axis is not None:
+                kinds = codes[:, axis]
+                numbers[number] = np.where(kinds > 0, kinds - 1, numbers[number] + domain.sizes[axis] - 1)
+        return self.counting.folded([*plain, *numbers], len(codes))
 
     def unfold(self, folded: np.ndarray) -> np.ndarray:
         tally, columns = self.nothing(), self.layout.columns
         layers = dict(zip((None, *self.counting.targets), self.layout.slices, strict=True))
         for target, i, j, block in self.counting.blocks(folded):
-            one, other = (slice(columns[c].start, columns[c].stop) for c in (i, j))
-            tally[layers[target], one, other] = block
-            tally[layers[target], other, one] = block.swapaxes(1, 2)
+            one, other = columns[i].cells, columns[j].cells
+            layer = np.array(layers[target])
+            tally[np.ix_(layer, one, other)] = block
+            tally[np.ix_(layer, other, one)] = block.swapaxes(1, 2)
         return tally
 
     def answers(self, rows: Rows, step: Step) -> jax.Array:
@@ -232,10 +271,14 @@ class Pairs(QueryFamily):
         return np.zeros((classes, cells, cells), np.int64)
 
     def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        starts = [column.start for column in self.layout.columns]
+        owner = np.asarray(self.owner)
+        starts = np.flatnonzero(np.diff(owner, prepend=-2))
+        order = np.argsort(owner[starts], kind="stable")  # a column may stand in two places
+        whose, first_of_each = np.unique(owner[starts][order], return_index=True)
         gaps = np.abs(counts - expected)
         for axis in (1, 2):
-            gaps = np.add.reduceat(gaps, starts, axis=axis)
+            gaps = np.add.reduceat(gaps, starts, axis=axis).take(order, axis)
+            gaps = np.add.reduceat(gaps, first_of_each, axis=axis).compress(whose >= 0, axis)
         first = [layers[0] for layers in self.layout.slices]
         by_group = np.add.reduceat(gaps, first, axis=0)
         i, j, group = np.array(self.layout.queries).T
@@ -255,10 +298,10 @@ class Pairs(QueryFamily):
         i, j, group = query
         columns, cells = self.layout.columns, len(self.owner)
         layers = np.array(self.layout.slices[group])[:, None, None]
-        rows = np.arange(columns[i].start, columns[i].stop)[:, None]
+        rows = columns[i].cells[:, None]
         if i == j:
             return ((layers * cells + rows) * cells + rows).ravel().tolist()
-        others = np.arange(columns[j].start, columns[j].stop)[None, :]
+        others = columns[j].cells[None, :]
         return ((layers * cells + rows) * cells + others).ravel().tolist()
 
     @property
@@ -293,7 +336,8 @@ class Pairs(QueryFamily):
     @property
     def _tiles(self) -> np.ndarray:
         """How many tiles each query needs."""
-        side = np.array([-(-len(column.labels) // SIDE) for column in self.layout.columns])
+        columns = self.layout.columns
+        side = np.array([sum(-(-(stop - start) // SIDE) for start, stop in c.runs) for c in columns])
         classes = np.array([len(layers) for layers in self.layout.slices])
         i, j, group = np.array(self.layout.queries).T
         return side[i] * np.where(i == j, 1, side[j]) * classes[group]
@@ -317,14 +361,15 @@ class Pairs(QueryFamily):
     ) -> Tiles:
         i, j, group = query
         one, other = self.layout.columns[i], self.layout.columns[j]
-        everyone = len(self.owner)
+        all_rows = len(self.owner)
         shape = len(one.labels), 1 if i == j else len(other.labels)  # alone is crossed with every row
-        classes = self.groups[group] or (everyone,)
+        classes = self.groups[group] or (all_rows,)
         cells = len(classes) * shape[0] * shape[1]
         blocks = (array[:cells].reshape(-1, *shape) for array in (shares, weights))
-        second = everyone if i == j else other.start
+        across = [(all_rows, slice(None))] if i == j else other.pieces
         for within, *block in zip(classes, *blocks, strict=True):
-            known = known.with_block(one.start, second, within, *block)
+            for (first, rows), (second, columns) in product(one.pieces, across):
+                known = known.with_block(first, second, within, *(array[rows, columns] for array in block))
         return known
 
     def misfit(self, rows: Rows, step: Step, known: Evidence | Tiles) -> jax.Array:
