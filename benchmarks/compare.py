@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 from rich.console import Console
@@ -54,7 +55,7 @@ def measure(asked: argparse.Namespace, schema: Schema, preset: str, epsilon: flo
     """One fit in a process of its own, sampled and scored."""
     name = f"{preset}-{asked.neighbours}-{epsilon:g}-{seed}"
     release, sample = asked.out / f"{name}.release", asked.out / f"{name}.parquet"
-    seconds, memory = timed_fit(
+    cost = timed_fit(
         asked.folder, release, epsilon=epsilon, preset=preset, neighbours=asked.neighbours, seed=seed
     )
     draw = [sys.executable, "-m", "tabveil", "sample", release, "-n", asked.rows, "--seed", 0, "-o", sample]
@@ -65,13 +66,21 @@ def measure(asked: argparse.Namespace, schema: Schema, preset: str, epsilon: flo
         synthetic=sample,
         schema=schema,
     )
-    return dict(zip(COLUMNS, (preset, epsilon, seed, round(seconds, 1), round(memory, 2)), strict=True)) | {
-        line.label: line.value for line in summary(scores)
-    }
+    return dict(
+        zip(COLUMNS, (preset, epsilon, seed, round(cost.seconds, 1), round(cost.gigabytes, 2)), strict=True)
+    ) | {line.label: line.value for line in summary(scores)}
 
 
-def timed_fit(folder: Path, release: Path, **options: object) -> tuple[float, float]:
-    """Seconds and gigabytes of one `tabveil fit` in a process of its own."""
+class Cost(NamedTuple):
+    """What one command took."""
+
+    seconds: float
+    processor_seconds: float  # hardly depends on what else the machine does
+    gigabytes: float
+
+
+def timed_fit(folder: Path, release: Path, **options: object) -> Cost:
+    """What one `tabveil fit` takes in a process of its own."""
     command = [sys.executable, "-m", "tabveil", "fit", folder / "train.parquet"]
     command += ["--schema", folder / "schema.yaml", "-o", release]
     command += [word for name, value in options.items() for word in (f"--{name}", value)]
@@ -81,7 +90,7 @@ def timed_fit(folder: Path, release: Path, **options: object) -> tuple[float, fl
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{release.name} ended with code {process.returncode}")
-    return time.perf_counter() - began, used.ru_maxrss / 1e6
+    return Cost(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6)
 
 
 def show(lines: pd.DataFrame) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -175,15 +174,13 @@ class Default:
 
 def independent_columns(domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int) -> Relaxed:
     """A first table: categories of each axis as often as counted, numbers spread evenly over rank space."""
-    random = Relaxed.random(domain, rows, jax.random.key(seed))
-    logits = np.zeros(domain.cells, np.float32)
+    random = np.random.default_rng(seed)
+    logits = random.standard_normal((domain.cells, rows), np.float32)
     for axis, (offset, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
-        logits[offset : offset + size] = np.log(counts[axis] / counts[axis].sum())
-    ranks = jnp.argsort(jnp.argsort(random.numbers, axis=1), axis=1)
-    even = jnp.asarray(
-        (ranks + 0.5) / rows, jnp.float32
-    )  # a strong type, or the projection is compiled twice
-    return replace(random, logits=random.logits + logits[:, None], numbers=even).clipped()
+        logits[offset : offset + size] += np.log(counts[axis] / counts[axis].sum())[:, None]
+    even = np.tile((np.arange(rows, dtype=np.float32) + 0.5) / rows, (len(domain.numerical), 1))
+    numbers = random.permuted(even, axis=1)
+    return Relaxed(jnp.asarray(logits), jnp.asarray(numbers), domain.sizes).clipped()
 
 
 def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
