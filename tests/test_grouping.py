@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import tabveil as tv
-from tabveil.grouping import LARGE, MOST, grouped, large_columns, reduced
-from tabveil.presets import Paper
+from tabveil.errors import InvalidInput
+from tabveil.grouping import LARGE, MOST, grouped, large_columns, reduced, widest
+from tabveil.presets import Default, Paper
 from tabveil.projection import Annealing
 from tabveil.schema import Categorical, Schema
 from tabveil.table import Codec
@@ -89,3 +90,22 @@ def test_the_reduced_schema_has_the_shape_of_the_grouped_table() -> None:
 def test_short_lists_cost_nothing() -> None:
     short = Schema(columns={"v": {"type": "categorical", "values": VALUES[:LARGE]}})
     assert large_columns(short) == [] and large_columns(SCHEMA) == ["tail"]
+
+
+def test_the_widest_table_bounds_every_table_that_counts_can_lead_to() -> None:
+    groups = {"first": VALUES[:10], "second": VALUES[10:3000]}
+    for rule in (Categorical(values=VALUES, nullable=True), Categorical(values=VALUES, groups=groups)):
+        schema = Schema(columns={"tail": rule})
+        most = Codec(widest(schema)).domain.cells
+        for counts in (np.zeros(3001), np.arange(3001), np.full(3001, 10**6)):
+            counts = counts[: len(VALUES) + rule.nullable].astype(np.int64)
+            fitted = reduced(schema, {"tail": grouped(rule, counts, 1.0)})
+            assert Codec(fitted).domain.cells <= most
+        assert most <= MOST + 2
+
+
+def test_a_table_too_wide_for_memory_is_refused_before_anything_is_spent(tmp_path) -> None:
+    model = tv.RAPpp(SCHEMA, preset=Default(most_memory=10_000), ledger=tmp_path / "ledger")
+    with pytest.raises(InvalidInput, match="GB of memory"):
+        model.fit(frequent_first(10))
+    assert not (tmp_path / "ledger").exists()

@@ -38,6 +38,14 @@ def learn_groupings(curator: Curator, schema: Schema, rho: Fraction) -> dict[str
     return {name: grouped(schema.categories[name], c, scale) for name, c in zip(names, counts, strict=True)}
 
 
+def widest(schema: Schema) -> Schema:
+    """The schema of the table that is fitted, if counts let as many values as may be stand alone. Public."""
+    rules = {name: schema.categories[name] for name in large_columns(schema)}
+    return reduced(
+        schema, {name: grouped(r, np.ones(len(Labels(r).names())), 0.0) for name, r in rules.items()}
+    )
+
+
 def grouped(rule: Categorical, counts: np.ndarray, scale: float) -> Grouping:
     """Which values share a code, from the schema's groups or from noisy counts."""
     labels = Labels(rule).names()

@@ -8,8 +8,11 @@ from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
@@ -18,10 +21,10 @@ from tabveil.engines import Engine, Local, engine_named
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.evidence import Evidence
 from tabveil.grouping import SHARE as GROUPING_SHARE
-from tabveil.grouping import learn_groupings, reduced
+from tabveil.grouping import learn_groupings, reduced, widest
 from tabveil.logs import LOG, logged
 from tabveil.measurement import Measurement
-from tabveil.presets import PRESETS, Preset, Task
+from tabveil.presets import PRESETS, Default, Preset, Task
 from tabveil.privacy import Allowance, Budget, Ledger, Noise, OpenDPNoise, Relation, epsilon_of
 from tabveil.rappp import Result, Status
 from tabveil.release import Release
@@ -90,6 +93,8 @@ class RAPpp:
         watch = logged(watch)
         schema = self.schema if self.targets is None else self.schema.with_targets(tuple(self.targets))
         require_satisfiable(schema)
+        if isinstance(preset, Default):
+            preset.require_room(Codec(widest(schema)).domain)
         with self._engine_for(data) as engine:
             if schema.privacy and not isinstance(engine, Local):
                 raise InvalidInput(
@@ -103,6 +108,7 @@ class RAPpp:
                 )
             budget = Budget(self.epsilon, self._delta(source, relation))
             rows = EncodedRows(source, Codec(schema), engine, lambda share: watch(Status.reading(share)))
+            Thread(target=_wake_device).start()
             with self._open_ledger(relation) as ledger:
                 label = f"A fit with ε = {self.epsilon:g}"
                 request = _request(data, schema, budget, relation, self)
@@ -284,6 +290,11 @@ def _measurements(result: Result) -> Iterable[Measurement]:
                 cells=tuple(queries.cell_names(number, workload.domain)),
                 counts=tuple(int(count) for count in counts[filled]),
             )
+
+
+def _wake_device() -> None:
+    """Let JAX find its device and run something; on a GPU that takes seconds, in which rows can be read."""
+    jax.block_until_ready(jnp.zeros(1) + 1)
 
 
 def _request(data: object, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:
