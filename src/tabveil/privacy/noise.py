@@ -33,8 +33,8 @@ class OpenDPNoise:
         """Counts plus discrete Gaussian noise; ρ = Δ²/(2·scale²). Proof in docs/proofs/gaussian.md."""
         whole, scale = _whole_numbers(counts), _positive(scale)
         dp = _opendp()
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-        noisy = dp.m.make_gaussian(*space, scale=scale)(whole.ravel())
+        space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.l2_distance(T="f64")
+        noisy = dp.measurements.make_gaussian(*space, scale=scale)(whole.ravel())
         return np.array(noisy, dtype=np.int64).reshape(whole.shape)
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
@@ -44,18 +44,24 @@ class OpenDPNoise:
             raise InvalidInput(f"{picks} picks were asked for, but the scores have shape {whole.shape}.")
         dp = _opendp()
         # Adding a row can raise one error and lower another, so the cheaper monotonic metric never applies.
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=False)
-        measure = dp.zero_concentrated_divergence()
-        choose = dp.m.make_noisy_top_k(*space, output_measure=measure, k=int(picks), scale=scale)
+        metric = dp.metrics.linf_distance(T="i64", monotonic=False)
+        space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), metric
+        measure = dp.measures.zero_concentrated_divergence()
+        choose = dp.measurements.make_noisy_top_k(*space, output_measure=measure, k=int(picks), scale=scale)
         return np.array(choose(whole), dtype=np.int64)
 
 
 def _opendp() -> Any:
     # Imported on first use: loading the compiled library takes longer than most commands that draw no noise.
-    import opendp.prelude as dp
+    # Part by part: OpenDP's prelude brings scikit-learn along, which takes longer still.
+    import opendp.domains
+    import opendp.measurements
+    import opendp.measures
+    import opendp.metrics
+    import opendp.mod
 
-    dp.enable_features("contrib")
-    return dp
+    opendp.mod.enable_features("contrib")
+    return opendp
 
 
 def _whole_numbers(counts: Integers) -> Integers:
