@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from prepare import five_targets
 
 import tabveil as tv
+from tabveil.datasets.acs import five_targets
 from tabveil.metrics import evaluate
 
 CATEGORIES = (

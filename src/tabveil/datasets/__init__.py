@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tabveil.datasets import census
+from tabveil.datasets import acs, adult, census
+from tabveil.datasets.prepared import Prepared
 from tabveil.schema import Schema
 
 
@@ -23,4 +24,23 @@ DATASETS: dict[str, Dataset] = {
     dataset.name: dataset for dataset in (Dataset("census", census.TITLE, census.schema, census.frame),)
 }
 
-__all__ = ["DATASETS", "Dataset"]
+
+@dataclass(frozen=True)
+class Table:
+    """A real table that lies in a folder of its user: `prepare(folder, **options)` splits and recodes it."""
+
+    name: str
+    title: str
+    prepare: Callable[..., Prepared]
+
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        Table("acs", acs.TITLE, acs.acs),
+        Table("new_york", acs.NEW_YORK_TITLE, acs.new_york),
+        Table("adult", adult.TITLE, adult.adult),
+    )
+}
+
+__all__ = ["DATASETS", "TABLES", "Dataset", "Prepared", "Table"]

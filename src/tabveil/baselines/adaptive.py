@@ -1,0 +1,49 @@
+"""Choose what a model answers worst, measure it, teach it to the model, repeat (MWEM, and all after it)."""
+
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from tabveil.curator import Answer, Curator, Workload
+
+
+class Learner(Protocol):
+    """A model of the rows that sees noisy answers alone."""
+
+    def usable(self, candidates: np.ndarray, done: float) -> np.ndarray:
+        """Those of the candidates that the model has room for, when this share of the rounds is done."""
+
+    def expected(self, queries: np.ndarray) -> np.ndarray:
+        """The counts that the model expects for these queries, [queries, width]."""
+
+    def learn(self, answer: Answer) -> None:
+        """Take one more noisy answer into account."""
+
+
+def adaptively(
+    curator: Curator, workload: Workload, learner: Learner, rounds: int, rho: Fraction, select: Fraction
+) -> int:
+    """So many rounds at the same price; `select` is the share of it for choosing. How many were made."""
+    family = workload.families[0]
+    each, asked = rho / max(1, rounds), np.zeros(0, int)
+    noise = curator.noise_of(family, 1, each * (1 - select)) * np.sqrt(2 / np.pi)
+    every = np.arange(len(family))
+    for number in range(rounds):
+        usable = learner.usable(np.setdiff1d(every, asked), (number + 1) / rounds)
+        if not len(usable):
+            return number
+        expected = np.zeros((len(family), family.width), np.int64)
+        expected[usable] = np.rint(learner.expected(usable))
+        picks = curator.select(
+            workload,
+            0,
+            expected=expected,
+            picks=1,
+            rho=each * select,
+            exclude=np.setdiff1d(every, usable),
+            bias=np.rint(family.cells * noise).astype(np.int64),
+        )
+        learner.learn(curator.measure(workload, 0, picks, each * (1 - select)))
+        asked = np.append(asked, picks)
+    return rounds

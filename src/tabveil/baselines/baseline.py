@@ -1,0 +1,70 @@
+"""What every baseline gets and gives: one call to fit, one to draw rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tabveil.errors import InvalidInput
+from tabveil.privacy import Budget, Relation
+from tabveil.schema import Schema
+
+LEDGER = "ledger of this package, ρ-zCDP"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Something that rows can be drawn from, and what it cost."""
+
+    draw: Callable[[int, np.random.Generator], pa.Table]
+    spent: Fraction | None  # ρ in this package's ledger; None where another accountant speaks
+    relation: str  # which tables count as neighbours; a system may know one relation only
+    notes: Mapping[str, float] = field(default_factory=dict)  # public figures of the run, such as rounds
+
+    def sample(self, rows: int, seed: int = 0) -> pd.DataFrame:
+        """Synthetic rows in the order of the schema's columns."""
+        return self.draw(rows, np.random.default_rng(seed)).to_pandas()
+
+
+@dataclass(frozen=True)
+class Baseline(ABC):
+    """A synthesizer behind one `fit`; the fields of a subclass are its options."""
+
+    title: ClassVar[str]
+    source: ClassVar[str]  # who described it
+    inputs: ClassVar[str]  # the kinds of columns that it works on: categorical or mixed
+    accountant: ClassVar[str] = LEDGER
+    private: ClassVar[bool] = True
+
+    @abstractmethod
+    def fit(
+        self,
+        frame: pd.DataFrame,
+        schema: Schema,
+        budget: Budget,
+        relation: Relation = Relation.ADD_REMOVE,
+        seed: int = 0,
+    ) -> Fitted:
+        """Spend at most the budget on these rows; `seed` drives public choices, never the noise."""
+
+    @classmethod
+    def options(cls) -> list[str]:
+        """The names of what can be set."""
+        return [option.name for option in fields(cls)]
+
+
+def required(module: str, extra: str = "bench") -> Any:
+    """A module that the core does without, or one line that says how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise InvalidInput(
+            f"This needs the package {module}, which is not installed.",
+            f"Install it with: pip install 'tabveil[{extra}]'",
+        ) from None

@@ -1,0 +1,25 @@
+"""Rows drawn from relaxed ones, which hold a chance for each category."""
+
+import numpy as np
+
+from tabveil.table import Domain
+
+
+def drawn_codes(
+    probabilities: np.ndarray, domain: Domain, rows: int, random: np.random.Generator
+) -> np.ndarray:
+    """Codes [rows, axes] from chances [cells, relaxed rows]; every relaxed row is used about as often."""
+    return codes_of_each(
+        probabilities[:, random.permutation(np.arange(rows) % probabilities.shape[1])], domain, random
+    )
+
+
+def codes_of_each(probabilities: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
+    """One drawn row for each relaxed row, in their order."""
+    rows = probabilities.shape[1]
+    codes = np.zeros((rows, len(domain.sizes)), np.int32)
+    for axis, (start, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
+        below = np.cumsum(probabilities[start : start + size], axis=0, dtype=np.float64)
+        reached = (below <= random.random(rows) * below[-1]).sum(axis=0)
+        codes[:, axis] = np.minimum(reached, size - 1)
+    return codes

@@ -1,0 +1,171 @@
+"""One cell: prepare the rows, fit, draw, score, and say where, when and with what. NOT private."""
+
+import hashlib
+import json
+import os
+import platform
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tabveil.baselines import BASELINES, baseline_named
+from tabveil.benchmark.experiment import Cell
+from tabveil.files import atomic_write
+from tabveil.metrics import Comparison, Score, comparison_of, kolmogorov_smirnov
+from tabveil.metrics.histograms import gaps
+from tabveil.metrics.models import LEARNERS, f1_by_target
+from tabveil.metrics.queries import linear_queries, mixed_queries
+from tabveil.metrics.total_variation import class_conditional
+from tabveil.privacy import Relation
+
+PACKAGES = ("tabveil", "jax", "numpy", "opendp", "scikit-learn", "mbi", "folktables")
+
+
+def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, Any]:
+    """Everything there is to say about one cell; answers of the real rows are kept in a folder."""
+    seconds: dict[str, float] = {}
+    with timed(seconds, "prepare"):
+        table = cell.prepare(folder)
+    options = {name: value for name, value in cell.synthesizer.items() if name != "name"}
+    baseline = baseline_named(cell.synthesizer["name"], **options)
+    budget = cell.budget(len(table.train))
+    worked = processor_seconds()
+    with timed(seconds, "fit"):
+        fitted = baseline.fit(table.train, table.schema, budget, Relation(cell.neighbours), cell.seed)
+    worked = processor_seconds() - worked
+    with timed(seconds, "sample"):
+        synthetic = fitted.sample(cell.synthetic_rows, cell.seed)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + (
+        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    )
+    with timed(seconds, "score"):
+        comparison = comparison_of(table.train, synthetic, table.schema, table.test)
+        scores = list(all_scores(comparison, cell, answers))
+    kind = BASELINES[cell.synthesizer["name"]]
+    return {
+        "cell": cell.to_dict(),
+        "status": "done",
+        "scores": [asdict(score) for score in scores],
+        "seconds": {name: round(value, 3) for name, value in seconds.items()},
+        "processor_seconds": round(worked, 1),
+        "gigabytes": round(memory / 1e6, 3),
+        "privacy": {
+            "epsilon": budget.epsilon,
+            "delta": budget.delta,
+            "neighbours": fitted.relation,
+            "accountant": kind.accountant,
+            "rho": float(budget.rho),
+            "rho_spent": None if fitted.spent is None else float(fitted.spent),
+        },
+        "notes": dict(fitted.notes),
+        "table": {
+            "train": len(table.train),
+            "test": len(table.test),
+            "categorical": len(table.schema.categorical) - len(table.schema.targets),
+            "numerical": len(table.schema.numerical),
+            "targets": len(table.schema.targets),
+        },
+        "provenance": provenance(),
+    }
+
+
+def all_scores(comparison: Comparison, cell: Cell, answers: Path) -> Iterator[Score]:
+    """Macro F1 of two kinds of models, errors of CM, MM and LT queries, and distances of numbers."""
+    assert comparison.test is not None
+    names = [comparison.domain.axes[target].name for target in comparison.targets]
+    for learner in LEARNERS:
+        found = f1_by_target(learner, comparison, comparison.synthetic, comparison.test)
+        yield Score(learner.name, "mean", float(np.mean(found)))
+        yield from (Score(learner.name, name, value) for name, value in zip(names, found, strict=True))
+    apart = gaps(comparison.real, comparison.synthetic, comparison.domain, class_conditional(comparison))
+    if apart:
+        yield Score("cm_error", "mean", sum(a.total for a in apart) / sum(a.cells for a in apart))
+        yield Score("cm_error", "max", max(a.worst for a in apart))
+        yield Score("cm_total_variation", "mean", float(np.mean([a.total_variation for a in apart])))
+    asked = [*mixed_queries(comparison, cell.queries), *linear_queries(comparison, cell.queries)]
+    kept = kept_answers(cell, answers)
+    for queries in asked:
+        real = kept.get(queries.name)
+        if real is None:
+            real = kept[queries.name] = queries.answers(comparison.real).astype(np.float32)
+        difference = np.abs(real - queries.answers(comparison.synthetic))
+        yield Score(queries.name, "mean", float(difference.mean()))
+        yield Score(queries.name, "max", float(difference.max()))
+    keep_answers(cell, answers, kept)
+    yield from (score for score in kolmogorov_smirnov.scores(comparison) if score.subject in ("mean", "max"))
+
+
+def kept_answers(cell: Cell, folder: Path) -> dict[str, np.ndarray]:
+    """What real rows answer to the random queries of this dataset, if it was computed before."""
+    file = _answers_file(cell, folder)
+    if not file.is_file():
+        return {}
+    with np.load(file) as kept:
+        return {name: kept[name] for name in kept.files}
+
+
+def keep_answers(cell: Cell, folder: Path, answers: Mapping[str, np.ndarray]) -> None:
+    """Write them down for the next cell of the same dataset."""
+    file = _answers_file(cell, folder)
+    if answers and not file.is_file():
+        atomic_write(file, lambda handle: np.savez_compressed(handle, **answers))  # type: ignore[arg-type]
+
+
+def _answers_file(cell: Cell, folder: Path) -> Path:
+    spelled = json.dumps([dict(cell.dataset), cell.queries], sort_keys=True, default=str)
+    return folder / f"{hashlib.sha256(spelled.encode()).hexdigest()[:16]}.npz"
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Write down how long the block took."""
+    began = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - began
+
+
+def processor_seconds() -> float:
+    """What all threads of this process and its children have worked; less moved by others than a clock."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def provenance() -> dict[str, Any]:
+    """Versions, machine and time."""
+    import jax
+
+    versions = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    device = jax.devices()[0]
+    return {
+        "versions": versions,
+        "machine": f"{platform.system()} {platform.machine()}, {cores} of {os.cpu_count()} cores",
+        "device": f"{device.platform}: {device.device_kind}",
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def main() -> None:
+    """Run the cell that standard input spells, and write its result."""
+    asked = json.loads(sys.stdin.read())
+    result = measured(Cell(**asked["cell"]), asked["folder"], Path(asked["answers"]))
+    result["provenance"]["command"] = asked["command"]
+    atomic_write(asked["file"], json.dumps(result, indent=1, ensure_ascii=False).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""What `tabveil bench` does: run, draw, list, install."""
+
+from pathlib import Path
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table as Grid
+
+from tabveil.baselines import BASELINES, dpctgan
+from tabveil.benchmark.experiment import Experiment
+from tabveil.benchmark.figure import draw
+from tabveil.benchmark.results import means, shown, tidy
+from tabveil.benchmark.run import refuse_failures
+from tabveil.benchmark.run import run as run_cells
+from tabveil.errors import InvalidInput
+
+SHOWN = [
+    "f1_linear",
+    "cm_error",
+    "mm_error_uniform",
+    "mm_error_quantile",
+    "kolmogorov_smirnov",
+    "fit_seconds",
+]
+SHIPPED = Path(__file__).parents[3] / "benchmarks"
+
+
+def run(
+    config: Path,
+    folder: Path,
+    data: Path | None,
+    jobs: int,
+    only: list[str],
+    limit: float | None,
+    out: Console,
+    err: Console,
+) -> None:
+    """Run what is missing, then show the means over seeds."""
+    experiment = Experiment.load(config)
+    chosen = experiment.only(only) if only else experiment
+    outcome = run_cells(chosen, folder, data=data, jobs=jobs, limit=limit, console=err)
+    if outcome.finished:
+        out.print(summary(chosen, folder))
+        out.print(
+            f"Finished cells are in {folder}. Next: tabveil bench {config} -o {folder} --plot", markup=False
+        )
+    refuse_failures(outcome)
+
+
+def summary(experiment: Experiment, folder: Path) -> Grid:
+    """Means over seeds, one line per dataset, system and ε."""
+    along = ["dataset", "system", "options", "epsilon"]
+    table = means(tidy(experiment, folder), SHOWN, along)
+    if table["dataset"].nunique() == 1:
+        table = table.drop(columns="dataset")
+    grid = Grid(*map(str, table.columns), box=SIMPLE, title=f"{experiment.title}: NOT PRIVATE")
+    for line in table.itertuples(index=False):
+        grid.add_row(*map(shown, line))
+    return grid
+
+
+def plot(config: Path, folder: Path, figures: Path, out: Console) -> None:
+    """Figures and tables from what is finished."""
+    for file in draw(Experiment.load(config), folder, figures, config.stem):
+        out.print(f"Wrote {file}.", markup=False)
+
+
+def show(out: Console) -> None:
+    """The experiments that are shipped, and the systems that an experiment can name."""
+    experiments = Grid("experiment", "what it shows", "cells", box=SIMPLE)
+    for file in sorted(SHIPPED.glob("*.toml")):
+        experiment = Experiment.load(file)
+        experiments.add_row(f"benchmarks/{file.name}", experiment.title, str(len(list(experiment.cells()))))
+    out.print(experiments)
+    systems = Grid("name", "system", "described by", "columns", "accountant", "options", box=SIMPLE)
+    for name, kind in BASELINES.items():
+        systems.add_row(
+            name, kind.title, kind.source, kind.inputs, kind.accountant, ", ".join(kind.options())
+        )
+    out.print(systems)
+
+
+def install(name: str, out: Console) -> None:
+    """Make the environment that a system needs for itself."""
+    if name != "dpctgan":
+        raise InvalidInput(f"{name} needs no environment of its own.", "Only dpctgan does.")
+    out.print(f"Wrote {dpctgan.install()}.", markup=False)
