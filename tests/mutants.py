@@ -8,12 +8,15 @@ import argparse
 import importlib.abc
 import importlib.util
 import io
+import itertools
 import json
 import os
 import random
 import signal
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -22,14 +25,16 @@ import cosmic_ray.mutating
 import jax
 import numpy
 import opendp.prelude
+import optax
 import pandas
-import polars
 import pyarrow.parquet
+import pydantic
 import pytest
 import scipy.stats
+import yaml
 from cosmic_ray.plugins import get_operator
 
-PRELOADED = (jax, numpy, opendp, pandas, polars, pyarrow, scipy)
+PRELOADED = (jax, numpy, opendp, optax, pandas, pyarrow, pydantic, scipy, yaml)
 ROOT = Path(__file__).parents[1]
 TESTS = {
     "privacy/budget.py": ["tests/privacy/test_budget.py"],
@@ -49,10 +54,7 @@ OPERATORS = [
     *(f"core/{name}" for name in ("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ZeroIterationForLoop")),
     "core/ReplaceUnaryOperator_Delete_Not",
 ]
-GUARDS = (
-    "strict=False",
-    "frozen=False",
-)  # they catch slips of ours; nothing behaves differently without them
+GUARDS = ("strict=False", "frozen=False", " /,")  # slips of ours; nothing behaves differently without them
 SECONDS = 90  # for all tests of one mutant; a mutant that hangs is noticed
 
 
@@ -87,10 +89,11 @@ class Broken(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.code, str(self.path), "exec"), module.__dict__)
 
 
-def survives(file: str, code: str) -> bool:
-    """Whether all tests of this file pass with this code in its place."""
+def started(file: str, code: str, place: int) -> int:
+    """A child that runs all tests of this file, with this code in its place, on one processor."""
     child = os.fork()
     if child == 0:
+        os.sched_setaffinity(0, {place})
         signal.alarm(SECONDS)
         module = "tabveil." + file.removesuffix(".py").replace("/", ".")
         sys.meta_path.insert(0, Broken(module, ROOT / "src/tabveil" / file, code))
@@ -100,7 +103,25 @@ def survives(file: str, code: str) -> bool:
             os.dup2(1, 2)
             failed = pytest.main([*quiet, "-m", "not slow", "-k", f"not ({SLOW})", *TESTS[file]])
         os._exit(int(failed != 0))
-    return os.waitpid(child, 0)[1] == 0
+    return child
+
+
+def fates(file: str, codes: Sequence[str], jobs: int) -> Iterator[tuple[int, str]]:
+    """What became of each mutant, as it becomes known: it survived, was killed, or hung."""
+    places = list(itertools.islice(itertools.cycle(sorted(os.sched_getaffinity(0))), jobs))
+    running: dict[int, tuple[int, int]] = {}
+    waiting = iter(enumerate(codes))
+    while True:
+        for number, code in itertools.islice(waiting, len(places)):
+            place = places.pop()
+            running[started(file, code, place)] = number, place
+        if not running:
+            return
+        child, status = os.wait()
+        number, place = running.pop(child)
+        places.append(place)
+        hung = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+        yield number, "survived" if status == 0 else "hung" if hung else "killed"
 
 
 def changed(file: str, code: str) -> list[str]:
@@ -114,28 +135,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", default=list(TESTS), help="files under src/tabveil")
     parser.add_argument("--sample", type=int, help="only so many mutants of each file, drawn at random")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="tests at a time")
     asked = parser.parse_args()
     os.chdir(ROOT)
     assert PRELOADED
-    summary: dict[str, Any] = {}
-    for file in asked.files or TESTS:
-        started, everyone = time.monotonic(), mutants(file)
-        chosen = (
-            everyone
-            if asked.sample is None
-            else random.Random(0).sample(everyone, min(asked.sample, len(everyone)))
-        )
-        assert survives(file, (ROOT / "src/tabveil" / file).read_text()), f"the tests of {file} fail as it is"
-        left = []
-        for _, operator, _, code in chosen:
-            if survives(file, code):
-                left.append((operator, changed(file, code)))
-                print("survived", file, *left[-1], flush=True)
-        killed = len(chosen) - len(left)
-        summary[file] = {"mutants": len(chosen), "of": len(everyone), "killed": killed}
-        print(json.dumps({file: summary[file]}), f"{time.monotonic() - started:.0f} s", flush=True)
-    total, killed = (sum(s[name] for s in summary.values()) for name in ("mutants", "killed"))
-    print(f"{killed} of {total} mutants killed: {killed / total:.1%}")
+    killed, total = 0, 0
+    for file in asked.files:
+        clock, everyone = time.monotonic(), mutants(file)
+        chosen = everyone
+        if asked.sample is not None:
+            chosen = random.Random(0).sample(everyone, min(asked.sample, len(everyone)))
+        as_it_is = (ROOT / "src/tabveil" / file).read_text()
+        assert [*fates(file, [as_it_is], 1)] == [(0, "survived")], f"the tests of {file} fail as it is"
+        count = Counter[str]()
+        for number, fate in fates(file, [code for *_, code in chosen], asked.jobs):
+            count[fate] += 1
+            if fate != "killed":
+                _, operator, _, code = chosen[number]
+                print(fate, file, operator, changed(file, code), flush=True)
+        print(file, json.dumps({"mutants": len(chosen), "of": len(everyone), **count}), end=" ")
+        print(f"{time.monotonic() - clock:.0f} s", flush=True)
+        killed, total = killed + len(chosen) - count["survived"], total + len(chosen)
+    print(f"{killed} of {total} mutants noticed: {killed / total:.1%}")
 
 
 if __name__ == "__main__":

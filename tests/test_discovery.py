@@ -69,6 +69,12 @@ def test_texts_in_a_file_are_recognised_as_numbers_and_truths(tmp_path) -> None:
     assert rules["price"]["decimals"] == 2 and rules["job"]["nullable"] is True
 
 
+def test_moments_may_come_as_categories() -> None:
+    moments = pd.Series(pd.date_range("2013-01-01", "2013-12-31", 500)).astype("category")
+    rule = found_document(pd.DataFrame({"when": moments}), epsilon=1, noise=Loud())["columns"]["when"]
+    assert rule == {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01"}
+
+
 def test_what_cannot_be_found_is_left_to_the_owner() -> None:
     frame = pd.DataFrame({"name": [f"person {i}" for i in range(500)], "sex": ["F"] * 500})
     document = found_document(frame, epsilon=1)
@@ -141,6 +147,63 @@ def test_a_lone_category_is_never_released() -> None:
     least = threshold(scale, 1e-12)
     noisy = OpenDPNoise().gaussian(np.repeat(counts, 20_000), scale)
     assert (noisy < least).all()  # chance of a false alarm: 20,000 · 1e-12
+
+
+class Spy:
+    """Adds nothing, and remembers what it was asked to hide, and how well."""
+
+    private = False
+
+    def __init__(self) -> None:
+        self.hidden: list[tuple[np.ndarray, float]] = []
+
+    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        self.hidden.append((counts.copy(), scale))
+        return counts.copy()
+
+
+def everything(rows: int = 40) -> pd.DataFrame:
+    """Every kind of column; each value of a text is held by many, so that no neighbour takes it away."""
+    place = np.arange(rows)
+    return pd.DataFrame(
+        {
+            "who": place // 4,
+            "word": np.array(["a", "b", None], object)[place % 3],
+            "unsure": np.array(["1", "true", "x", None], object)[place % 4],
+            "number": np.array([0.5, -3.25, np.nan, 1e9])[place % 4],
+            "whole": place % 5,
+            "vip": place % 2 == 0,
+            "day": pd.Timestamp("2013-03-01") + pd.to_timedelta(300 * (place % 4), "D"),
+        }
+    ).astype({"word": "str"})
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("unit", [None, {"unit": "who", "max_rows": 3}], ids=["rows", "people"])
+def test_what_a_search_counts_moves_no_further_than_it_pays_for(relation, unit, tmp_path) -> None:
+    def searched(frame: pd.DataFrame, name: str) -> tuple[Spy, list]:
+        spy, ledger = Spy(), tmp_path / name
+        found_document(frame, epsilon=1, ledger=ledger, neighbours=relation.value, privacy=unit, noise=spy)
+        return spy, [charge.rho for charge in Ledger.read(ledger).charges]
+
+    frame = everything()
+    here, paid = searched(frame, "here")
+    farthest = Fraction(0)
+    for number, row in enumerate(range(0, 40, 4)):
+        gone = slice(row, row + 4) if unit else slice(row, row + 1)
+        neighbour = frame.drop(frame.index[gone])
+        if relation is Relation.SUBSTITUTE:  # by rows that are alike, wherever they can be
+            other = frame.iloc[[(row + 7) % 40] * (gone.stop - gone.start)].assign(who=99)
+            neighbour = pd.concat([frame.iloc[: gone.start], other, frame.iloc[gone.stop :]])
+        there, _ = searched(neighbour, f"there {number}")
+        assert [scale for _, scale in there.hidden] == [scale for _, scale in here.hidden]
+        spent = sum(
+            Fraction(int(((a - b) ** 2).sum())) / (2 * Fraction(scale) ** 2)
+            for (a, scale), (b, _) in zip(here.hidden, there.hidden, strict=True)
+        )
+        assert spent <= sum(paid)
+        farthest = max(farthest, spent)
+    assert farthest > sum(paid) / 4  # the neighbours are not far too tame
 
 
 def test_the_threshold_bounds_the_tail_of_the_noise() -> None:

@@ -1,12 +1,17 @@
 """Whatever cuts a fit short: no charge is lost, nothing is measured uncharged, no answer is drawn twice."""
 
 import errno
+import itertools
 import json
 import os
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from unittest.mock import patch
 
 import pandas as pd
 import pytest
@@ -123,6 +128,90 @@ def test_a_full_disk_in_the_middle_is_explained_and_can_be_continued(
             killing.fit(tmp_path)
     assert killing.fit(tmp_path).recalled_ >= 2
     killing.require_whole(tmp_path)
+
+
+@contextmanager
+def bad_disk(call: str, number: int, *, for_good: bool = False) -> Iterator[list[int]]:
+    """The call of this number, counted from 1, is an input/output error; for good: so are all later ones."""
+    real, calls = getattr(os, call), [0]
+
+    def failing(handle: int, *content: bytes) -> int:
+        calls[0] += 1
+        if calls[0] == number or (for_good and calls[0] > number > 0):
+            for line in content:
+                real(handle, line[: len(line) // 2])  # some of it got through
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(handle, *content)
+
+    with patch.object(os, call, failing):
+        yield calls
+
+
+def told_fit(folder: Path) -> tuple[killing.Said, Exception | None]:
+    """What a fit said, and how it failed."""
+    said: killing.Said = []
+    doom = killing.Doom(10**9, lambda *words: said.append(list(words)), killing.by_exception)
+    try:
+        with killing.doomed(doom):
+            killing.fit(folder)
+    except (TabveilError, OSError) as problem:
+        return said, problem
+    return said, None
+
+
+@pytest.mark.parametrize("for_good", [False, True], ids=["once", "for good"])
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_an_input_output_error_loses_no_charge_and_leaves_nothing_uncharged(
+    tmp_path: Path, call: str, for_good: bool
+) -> None:
+    with bad_disk(call, 0) as calls:
+        killing.fit(tmp_path)
+    assert calls[0] > 10
+    for number in range(1, calls[0] + 1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with bad_disk(call, number, for_good=for_good):
+            said, problem = told_fit(folder)
+        assert problem is not None and "Input/output error" in str(problem)
+        stored = killing.require_true_files(folder, said, 0, [])
+        if (folder / "release").exists():  # whole, though the folder above it could not be synced
+            tv.load(folder / "release")
+            continue
+        before = killing.charges_in(folder)
+        again = killing.try_here(folder, 10**9)
+        assert again[-1] == ["done"]
+        killing.require_true_files(folder, again, before, stored)
+        killing.require_whole(folder)
+
+
+@pytest.mark.parametrize("days", [(-1,), (36_500,), (400, -800), (0,)], ids=str)
+def test_a_clock_that_jumps_changes_nothing_that_was_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: tuple[int, ...]
+) -> None:
+    class Clock:
+        """Jumps whenever somebody looks at it."""
+
+        time, jumps = datetime(2026, 11, 1, tzinfo=UTC), itertools.cycle(days)
+
+        @classmethod
+        def now(cls, zone: tzinfo) -> datetime:
+            with suppress(OverflowError):  # the calendar ends
+                cls.time += timedelta(next(cls.jumps))
+            return cls.time.astimezone(zone)
+
+    monkeypatch.setattr("tabveil.privacy.ledger_file.datetime", Clock)
+    limit = Budget(1.0, DELTA)
+    Ledger.open(tmp_path / "a.ledger", Relation.ADD_REMOVE, limit).close()
+    said = interrupted(tmp_path)
+    stored = killing.require_true_files(tmp_path, said, 0, [])
+    paid = Ledger.read(tmp_path / "a.ledger").spent
+    assert paid == sum(charge.rho for charge in Ledger.read(tmp_path / "a.ledger").charges) > 0
+    again = killing.try_here(tmp_path, 10**9)
+    assert again[-1] == ["done"] and used(again)[: len(stored)] == stored
+    ledger = Ledger.read(tmp_path / "a.ledger")
+    assert ledger.spent == limit.rho and ledger.left == 0
+    with pytest.raises(BudgetExceeded):  # not even if the clock says that it was all long ago
+        Ledger.open(tmp_path / "a.ledger", Relation.ADD_REMOVE).charge("more", limit.rho / 10**6, "any")
 
 
 def test_a_fit_that_ended_is_a_new_one_when_it_is_asked_for_again(tmp_path: Path) -> None:

@@ -262,7 +262,8 @@ def _size(column: pa.ChunkedArray) -> np.ndarray:
 
 def _year(column: pa.ChunkedArray) -> np.ndarray:
     def years(chunk: pa.Array) -> np.ndarray:
-        return np.asarray(pa.compute.year(chunk).fill_null(-1), np.int64)
+        cells = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+        return np.asarray(pa.compute.year(cells).fill_null(-1), np.int64)
 
     chunks = [years(chunk) for chunk in column.chunks]
     found = np.concatenate([np.empty(0, np.int64), *chunks])

@@ -2,7 +2,10 @@
 
 import io
 import json
+import multiprocessing
+import os
 from collections.abc import Iterator
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 from rich.console import Console
 
 import tabveil.audit
-from tabveil.audit import FULL, QUICK, Finding, Size, audit, plan
+from tabveil.audit import FULL, QUICK, Finding, Size, audit, plan, processors, settle
 from tabveil.audit.fits import Unpaid, WhiteBox, require_paid
 from tabveil.audit.mechanisms import EPSILONS, GaussianLaw
 from tabveil.audit.show import run_audit
@@ -45,14 +48,26 @@ def test_worlds_are_neighbours(relation: Relation) -> None:
 
 def test_jobs_run_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tabveil.audit, "AUDITS", (lambda size: [GaussianLaw(3.0, size.draws)],))
-    [(number, finding)] = audit(Size(draws=2000, picks=1, runs=1, samples=1, all_worlds=False))
+    [(number, finding)] = audit(Size(draws=2000, picks=1, runs=1, samples=1, searches=1, all_worlds=False), 2)
     assert number == 0 and finding.holds and finding.runs == 2000
+
+
+def test_a_process_keeps_to_one_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[set[int]] = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, places: kept.append(places), raising=False)
+    places: SimpleQueue[int] = multiprocessing.get_context("spawn").SimpleQueue()
+    for place in (3, 5):
+        places.put(place)
+    settle(places)
+    settle(places)
+    assert kept == [{3}, {5}]
+    assert set(processors()) <= set(range(os.cpu_count() or 1))
 
 
 def shown(
     findings: list[Finding], monkeypatch: pytest.MonkeyPatch, file: Path | None = None
 ) -> tuple[int, str]:
-    def found(size: Size) -> Iterator[tuple[int, Finding]]:
+    def found(size: Size, processes: int) -> Iterator[tuple[int, Finding]]:
         yield from reversed(list(enumerate(findings)))  # as they come
 
     monkeypatch.setattr("tabveil.audit.show.audit", found)
@@ -64,9 +79,14 @@ def shown(
 def test_findings_are_shown_in_order_with_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     broken, text = shown([HOLDS, LAW, BROKEN], monkeypatch)
     assert broken == 1 and "1 broken claims" in text
-    assert text.index("≥ 0.70") < text.index("p = 0.5") < text.index("BROKEN nobody paid")
+    assert text.index("ε ≥ 0.7") < text.index("p = 0.5") < text.index("BROKEN nobody paid")
     broken, text = shown([HOLDS, LAW], monkeypatch)
     assert broken == 0 and "no broken claims" in text and "BROKEN" not in text
+
+
+def test_a_claim_about_delta_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, text = shown([Finding("search", "lone", 9, True, 0.05, 0.04, of="δ", note="named once")], monkeypatch)
+    assert "δ = 0.05" in text and "δ ≥ 0.04" in text and "holds named once" in text
 
 
 def test_findings_are_written_as_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

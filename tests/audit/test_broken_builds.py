@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 
 import tabveil.curator
+from tabveil.audit.discovery import LoneValue
 from tabveil.audit.finding import Job
 from tabveil.audit.fits import WhiteBox
 from tabveil.audit.mechanisms import GaussianLaw, GaussianMechanism, SelectionLaw, SelectionMechanism
 from tabveil.audit.worlds import WORLDS
 from tabveil.curator import Curator
+from tabveil.discovery import threshold
 from tabveil.privacy import OpenDPNoise, Relation, gaussian_scale, selection_scale
 from tabveil.schema import Schema
 from tabveil.synthesizer import RAPpp
@@ -124,6 +126,16 @@ def rounded_float_noise(patch: Patch) -> None:
     )
 
 
+def lone_values_named(patch: Patch) -> None:
+    patch.setattr("tabveil.discovery.threshold", lambda scale, delta, each=1: each + 1)
+
+
+def delta_taken_twice(patch: Patch) -> None:
+    patch.setattr(
+        "tabveil.discovery.threshold", lambda scale, delta, each=1: threshold(scale, 2 * delta, each) - 1
+    )
+
+
 def white(world: Any, relation: Relation, epsilon: float = 1.0, runs: int = 40) -> Job:
     return WhiteBox("default", world, relation, epsilon, runs)
 
@@ -145,6 +157,8 @@ BROKEN: dict[str, tuple[Callable[[Patch], None], Job]] = {
     "seeded noise": (seeded_noise, GaussianLaw(3.0, 20_000)),
     "noise seeded for each fit": (noise_seeded_for_each_fit, GaussianLaw(3.0, 20_000)),
     "float noise": (float_noise, GaussianLaw(3.0, 20_000)),
+    "lone values named": (lone_values_named, LoneValue(ADD, 1e-6, 60)),
+    "δ taken twice": (delta_taken_twice, LoneValue(ADD, 0.1, 1)),
     "float noise, rounded": (rounded_float_noise, GaussianLaw(0.5, 20_000)),
 }
 PASSING: dict[str, Job] = {
@@ -152,6 +166,7 @@ PASSING: dict[str, Job] = {
     "law of the choice": SelectionLaw(1, 4000),
     "noise": GaussianMechanism(4.0, 2, 20_000),
     "choice": SelectionMechanism(4.0, 2000),
+    **{f"a lone value, {relation}": LoneValue(relation, 0.1, 200) for relation in Relation},
     **{
         f"{world.name}, {relation}": white(world, relation, runs=4)
         for relation in Relation

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from tabveil.audit.estimator import epsilon_of_gaussian, lower_bound
+from tabveil.audit.estimator import epsilon_of_gaussian, least_chance, lower_bound
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,10 @@ def test_worlds_that_never_look_alike_prove_what_the_number_of_runs_allows():
 
 def test_worlds_that_always_look_alike_prove_nothing():
     assert lower_bound(np.zeros(100), np.zeros(100), 1e-5) == (0, 0)
+
+
+def test_the_least_chance_is_that_under_which_so_many_events_are_just_believable():
+    assert least_chance(0, 100, 0.95) == 0
+    assert least_chance(100, 100, 0.95) == pytest.approx(0.05 ** (1 / 100))
+    low = least_chance(7, 100, 0.95)
+    assert binom.sf(6, 100, low) == pytest.approx(0.05)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tabveil.errors import InvalidInput
 from tabveil.privacy import Budget, delta_of, epsilon_of, gaussian_scale, rho_of, selection_scale
+from tabveil.privacy.budget import _log_delta
 
 # Computed independently from Proposition 12 of Canonne, Kamath and Steinke.
 PUBLISHED = [
@@ -49,7 +50,14 @@ rhos = st.fractions(Fraction(1, 10**6), 10, max_denominator=10**9)
 
 
 def exact_delta(rho: Fraction, epsilon: float) -> Decimal:
-    """The bound in 60 digits, minimised over α by golden section in log(α − 1)."""
+    """The bound in 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        return exact_log_delta(rho, epsilon).exp()
+
+
+def exact_log_delta(rho: Fraction, epsilon: float) -> Decimal:
+    """Its logarithm, minimised over α by golden section in log(α − 1)."""
     with localcontext() as context:
         context.prec = 60
         r, e = Decimal(rho.numerator) / Decimal(rho.denominator), Decimal(epsilon)
@@ -62,7 +70,7 @@ def exact_delta(rho: Fraction, epsilon: float) -> Decimal:
         for _ in range(150):
             left, right = high - ratio * (high - low), low + ratio * (high - low)
             low, high = (low, right) if log_delta(left) < log_delta(right) else (left, high)
-        return log_delta((low + high) / 2).exp()
+        return log_delta((low + high) / 2)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "rho"), PUBLISHED)
@@ -87,6 +95,31 @@ def test_rho_keeps_its_promise_in_sixty_digits(epsilon, delta):
 @pytest.mark.parametrize(("epsilon", "delta"), [(e, d) for e, d, _ in PUBLISHED])
 def test_rho_gives_away_less_than_a_billionth(epsilon, delta):
     assert exact_delta(rho_of(epsilon, delta) * (1 + Fraction(1, 10**9)), epsilon) > Decimal(delta)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-9), (0.5, 1e-5), (2, 1e-7)])
+def test_rho_gives_away_a_trillionth_and_hardly_more(epsilon, delta):
+    rho = rho_of(epsilon, delta)
+    for given_away, kept in ((Fraction(9, 10), True), (Fraction(11, 10), False)):
+        more = rho * (1 + given_away / 10**12)
+        assert (exact_delta(more, epsilon) <= Decimal(delta)) is kept
+
+
+# Where α − 1 is tiny, of medium size and huge, and where large terms cancel; with the sum of their sizes.
+@pytest.mark.parametrize(
+    ("rho", "epsilon", "terms"),
+    [
+        (20.0, 6.2, 4.2e-5),
+        (1.0, 5.0, 20),
+        (1e-6, 1e-3, 10),
+        (1e-9, 2e-3, 3e3),
+        (1e8, 1e9, 7e9),
+        (2e5, 1e9, 3.8e12),
+    ],
+)
+def test_the_bound_errs_upwards_by_more_than_roundings_and_by_little(rho, epsilon, terms):
+    above = Decimal(_log_delta(rho, epsilon)) - exact_log_delta(Fraction(rho), epsilon)
+    assert 3.5e-15 * terms < above < 6.5e-15 * terms
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), EXTREMES)
@@ -148,8 +181,21 @@ def test_a_whole_rho_costs_what_a_fraction_next_to_it_does(rho):
     assert delta_of(rho, 5.0) == pytest.approx(delta_of(beside, 5.0), rel=1e-6)
 
 
+def test_the_largest_numbers_are_still_converted():
+    assert rho_of(1e9, 1e-9) > 0 and epsilon_of(1e9, 1e-9) > 1e9 and delta_of(1e9, 1e9) <= 1
+    with pytest.raises(InvalidInput, match="ε"):
+        rho_of(math.nextafter(1e9, math.inf), 1e-9)
+    with pytest.raises(InvalidInput, match="ρ"):
+        epsilon_of(math.nextafter(1e9, math.inf), 1e-9)
+
+
+def test_delta_without_epsilon_is_a_probability():
+    assert delta_of(Fraction(1000), 0) == 1
+    assert 0 < delta_of(Fraction(1, 10**6), 0) < 0.01
+
+
 def test_nothing_spent_promises_everything():
-    assert epsilon_of(Fraction(0), 1e-9) == 0
+    assert epsilon_of(Fraction(0), 1e-9) == epsilon_of(Fraction(0), 1e-300) == 0
     assert delta_of(Fraction(0), 1.0) == 0
 
 
@@ -212,6 +258,12 @@ def test_ten_tenths_written_as_floats_stay_inside_the_budget():
     assert budget.rho * (1 - Fraction(1, 10**9)) < sum(budget.share(0.1) for _ in range(10)) <= budget.rho
 
 
+def test_a_share_by_a_float_gives_a_part_in_two_to_the_forty_for_its_rounding():
+    budget, grain = Budget(1.0, 1e-9), Fraction(1, 2**80)
+    whole = budget.rho * (1 - Fraction(1, 2**40))
+    assert whole - grain < budget.share(1.0) <= whole
+
+
 def test_the_whole_share_is_the_whole_budget():
     budget = Budget(1.0, 1e-9)
     assert budget.share(Fraction(1)) == budget.share(1) == budget.rho
@@ -235,6 +287,11 @@ def test_the_gaussian_scale_costs_at_most_rho_and_hardly_less(rho, squared):
 def test_the_selection_scale_costs_at_most_rho_and_hardly_less(rho, picks, sensitivity):
     cost = Fraction(picks * sensitivity**2) / (2 * Fraction(selection_scale(rho, picks, sensitivity)) ** 2)
     assert rho * (1 - Fraction(1, 10**14)) <= cost <= rho
+
+
+def test_a_scale_that_is_a_float_is_found_exactly_down_to_the_smallest_cost():
+    assert gaussian_scale(Fraction(1, 2), 1) == 1 and gaussian_scale(Fraction(1, 8), 4) == 4
+    assert gaussian_scale(Fraction(1, 2**80), 2) == 2**40
 
 
 def test_scales_match_the_closed_forms():

@@ -5,6 +5,7 @@ import errno
 import gc
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import pickle
@@ -26,6 +27,7 @@ from hypothesis import strategies as st
 import tabveil
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
 from tabveil.privacy import Budget, Ledger, Relation, rho_of
+from tabveil.privacy.ledger import below
 
 LIMIT = Budget(1.0, 1e-9)
 COST = Fraction(1, 1000)
@@ -131,6 +133,19 @@ def test_a_refusal_shows_enough_digits_to_tell_cost_from_rest():
     with pytest.raises(BudgetExceeded) as refusal:
         ledger.charge("measuring", LIMIT.rho + Fraction(1, 10**9), "discrete gaussian")
     assert "ρ = 0.014973059, but only 0.014973058 of" in str(refusal.value)
+
+
+def test_a_refusal_shows_all_digits_of_a_float_and_no_more():
+    allowance = Ledger.in_memory("add-remove").allowance(Fraction(1), "a fit")
+    with pytest.raises(BudgetExceeded, match=r"ρ = 1\.0000000000000002, but only 1 of 1 is left"):
+        allowance.charge("measuring", Fraction(math.nextafter(1, 2)), "any")
+    allowance.charge("measuring", Fraction(9, 10), "any")
+    rest = Fraction(1, 10)
+    with pytest.raises(
+        BudgetExceeded, match=r"ρ = 0\.10000000000000001, but only 0\.10000000000000001 of 1 is"
+    ):
+        allowance.charge("measuring", rest + Fraction(1, 10**30), "any")
+    allowance.charge("measuring", rest, "any")
 
 
 @patient
@@ -496,7 +511,7 @@ def test_a_torn_first_line_starts_anew(used):
 def test_a_tail_that_no_killed_write_leaves_is_refused(used, tail):
     used.write_bytes(used.read_bytes() + tail)
     for _ in range(2):
-        with pytest.raises(LedgerDamaged):
+        with pytest.raises(LedgerDamaged, match="Line 5 of the ledger"):
             reopened(used)
 
 
@@ -746,6 +761,20 @@ def test_a_mechanism_that_uses_all_of_delta_leaves_nothing():
     assert ledger.spent == 0 and ledger.left == Budget(1.0, 1e-6).rho
 
 
+@pytest.mark.parametrize("delta", [9.999e-7, 1e-6, 0.5])
+def test_a_delta_that_would_unpay_what_was_spent_leaves_nothing(delta):
+    ledger = Ledger.in_memory("add-remove", limit=Budget(1.0, 1e-6))
+    ledger.charge("measuring", Fraction(2, 100), "discrete gaussian")
+    with pytest.raises(BudgetExceeded, match="but only 0 of"):
+        ledger.charge("names", Fraction(1, 10**6), "threshold", delta=delta)
+
+
+def test_what_is_left_of_delta_is_rounded_down():
+    assert below(0.5, Fraction(1, 4)) == 0.25 and below(1e-9, Fraction(0)) == 1e-9
+    assert below(1.0, Fraction(1, 2**60)) == math.nextafter(1, 0)  # the nearest float would be 1
+    assert below(1e-9, Fraction(1e-9)) == 0
+
+
 @pytest.mark.parametrize("delta", [-1e-9, 1.0, "1e-9"])
 def test_an_impossible_delta_of_a_charge_is_refused(delta):
     ledger = Ledger.in_memory("add-remove")
@@ -781,6 +810,8 @@ def test_an_answer_is_bought_once_and_counts_against_the_cap(path):
     with Ledger.open(path, "add-remove") as ledger:
         first = ledger.allowance(Fraction(1, 8), "one", request="r")
         assert bought(first, 3, asked=[np.arange(3)], scale=1.5) == [3]
+    short = hashlib.sha256(b"r").hexdigest()[:16]
+    assert {file.name for file in path.parent.iterdir()} == {path.name, f"{path.name}.{short}.journal"}
     with Ledger.open(path, "add-remove") as ledger:
         again = ledger.allowance(Fraction(1, 8), "one", request="r")
         assert bought(again, 99, asked=[np.arange(3)], scale=1.5) == [3]

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from samples import TINY
 from tabveil.audit.transcript import Draw
 from tabveil.curator import Count, Curator, Workload
 from tabveil.privacy import Ledger, Relation
@@ -21,16 +22,8 @@ from tabveil.scale import Lattice, MinMax
 from tabveil.schema import Schema
 from tabveil.table import Codec, Table
 
-SCHEMA = Schema.from_dict(
-    {
-        "columns": {
-            "a": {"type": "categorical", "values": [0, 1]},
-            "b": {"type": "categorical", "values": [0, 1]},
-            "x": {"type": "numerical", "min": 0, "max": 2, "decimals": 0, "nullable": True},
-        },
-        "targets": ["b"],
-    }
-)
+MAYBE = {"columns": {**TINY["columns"], "x": {**TINY["columns"]["x"], "nullable": True}}}
+SCHEMA = Schema.from_dict({**TINY, **MAYBE})
 DOMAIN = Codec(SCHEMA).domain
 ROWS = [(a, b, *x) for a, b, x in itertools.product([0, 1], [0, 1], [(0, 0), (0, 1), (0, 2), (1, 0)])]
 RHO = Fraction(1, 8)

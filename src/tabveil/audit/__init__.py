@@ -1,25 +1,45 @@
 """Attempts to break the privacy claim, and what they measured."""
 
+import itertools
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing.queues import SimpleQueue
 
-from tabveil.audit import fits, mechanisms
+from tabveil.audit import discovery, fits, mechanisms
 from tabveil.audit.finding import DELTA, FULL, QUICK, Finding, Job, Size
 
-AUDITS: tuple[Callable[[Size], list[Job]], ...] = (mechanisms.jobs, fits.jobs)
+AUDITS: tuple[Callable[[Size], list[Job]], ...] = (mechanisms.jobs, discovery.jobs, fits.jobs)
 """Each turns a size into jobs."""
 
 
-def audit(size: Size) -> Iterator[tuple[int, Finding]]:
-    """Run every job on all processors; yields findings, with their place in the plan, as they come."""
+def audit(size: Size, processes: int | None = None) -> Iterator[tuple[int, Finding]]:
+    """Run every job; yields findings, with their place in the plan, as they come."""
     # Started afresh and not forked: JAX and its threads do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as workers:
+    processes = processes or len(processors())
+    places = context.SimpleQueue()
+    for place in itertools.islice(itertools.cycle(processors()), processes):
+        places.put(place)
+    with ProcessPoolExecutor(processes, context, settle, (places,)) as workers:
         waiting = {workers.submit(job): number for number, job in enumerate(plan(size))}
         for done in as_completed(waiting):
             yield waiting[done], done.result()
+
+
+def processors() -> list[int]:
+    """Those that this process may use."""
+    return (
+        sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [*range(os.cpu_count() or 1)]
+    )
+
+
+def settle(places: "SimpleQueue[int]") -> None:
+    """Keep a process to one processor: its threads would only stand in the way of other processes."""
+    place = places.get()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {place})
 
 
 def plan(size: Size) -> list[Job]:
@@ -27,4 +47,4 @@ def plan(size: Size) -> list[Job]:
     return [job for jobs in AUDITS for job in jobs(size)]
 
 
-__all__ = ["AUDITS", "DELTA", "FULL", "QUICK", "Finding", "Job", "Size", "audit", "plan"]
+__all__ = ["AUDITS", "DELTA", "FULL", "QUICK", "Finding", "Job", "Size", "audit", "plan", "processors"]

@@ -31,6 +31,11 @@ def lower_bound(without: np.ndarray, present: np.ndarray, delta: float, confiden
     return Bound(epsilon_of_gaussian(mu, delta), _any_shape(float(false_alarms[0]), float(misses[0]), delta))
 
 
+def least_chance(events: int, trials: int, confidence: float) -> float:
+    """The smallest probability that still explains so many events."""
+    return float(1 - _clopper_pearson(np.array(trials - events), trials, 1 - confidence))
+
+
 def epsilon_of_gaussian(mu: float, delta: float) -> float:
     """The ε at this δ of noise with standard deviation 1 that hides a shift of μ (Balle and Wang, 2018)."""
     if mu <= 0 or _delta_of_gaussian(mu, 0.0) <= delta:

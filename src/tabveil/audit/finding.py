@@ -20,11 +20,12 @@ class Size:
     picks: int  # of the selection
     runs: int  # fits per world, white-box
     samples: int  # fits per world, black-box
+    searches: int  # for a schema
     all_worlds: bool
 
 
-QUICK = Size(draws=40_000, picks=4_000, runs=400, samples=60, all_worlds=False)
-FULL = Size(draws=1_000_000, picks=40_000, runs=2_000, samples=500, all_worlds=True)
+QUICK = Size(draws=40_000, picks=4_000, runs=400, samples=60, searches=400, all_worlds=False)
+FULL = Size(draws=1_000_000, picks=40_000, runs=2_000, samples=500, searches=10_000, all_worlds=True)
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class Finding:
     case: str
     runs: int  # per world
     holds: bool
-    claimed: float | None = None  # ε
-    measured: float | None = None  # a lower bound on ε, 95 % sure
+    claimed: float | None = None
+    measured: float | None = None  # a lower bound on what is claimed, 95 % sure
+    of: str = "ε"  # or δ
     p_value: float | None = None  # where a law is tested instead of an ε
     note: str = ""
 

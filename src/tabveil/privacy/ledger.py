@@ -101,8 +101,7 @@ class Ledger:
             journal = Journal(self._file.path.with_name(f"{self._file.path.name}.{_short(request)}.journal"))
             self._require_paid(journal)
         paid = sum((bought.charge.rho for bought in journal.bought), Fraction(0)) if journal else Fraction(0)
-        if cost(rho) > paid:
-            self._require_left(f"{label} asks for", rho - paid)
+        self._require_left(f"{label} asks for", cost(rho) - paid)
         return Allowance(self, text(label), cost(rho), details, journal)
 
     def close(self) -> None:
@@ -145,7 +144,7 @@ class Ledger:
 
     def delta_left(self, delta: float) -> float:
         """What mechanisms have left of this δ, for the conversion from ρ."""
-        rest = below(delta, self.delta_spent) if self.delta_spent else delta
+        rest = below(delta, self.delta_spent)
         if rest <= 0:
             raise InvalidInput(
                 f"δ = {delta:g} is no more than what was used up ({float(self.delta_spent):g}).",
@@ -155,10 +154,10 @@ class Ledger:
 
     def _left_beside(self, limit: Budget, delta: Fraction) -> Fraction:
         """What the limit leaves once mechanisms use up δ more; the rest of δ serves the conversion."""
-        used = self.delta_spent + delta
-        rest = limit.delta if used == 0 else below(limit.delta, used)
-        whole = rho_of(limit.epsilon, rest) if rest > 0 else Fraction(0)
-        return max(Fraction(0), whole - self.spent)
+        rest = below(limit.delta, self.delta_spent + delta)
+        if rest <= 0:
+            return Fraction(0)
+        return max(Fraction(0), rho_of(limit.epsilon, rest) - self.spent)
 
     def _require_left(self, asks: str, rho: Fraction, delta: Fraction = Fraction(0)) -> None:
         if self.limit and rho > (left := self._left_beside(self.limit, delta)):
