@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test audit coverage mutants format clean browser
+.PHONY: demo test docs release audit coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -14,6 +14,21 @@ test: $(VENV)/installed-for-tests browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -m "not slow" -n 2
+
+# The site, into site/; open site/index.html through any web server (python -m http.server -d site).
+docs: $(VENV)/installed-for-tests
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# A dry run of a release: builds it, checks it, installs it into a clean environment, runs the demo. Uploads nothing.
+release: $(VENV)/installed-for-tests
+	$(INSTALL) --editable '.[release]'
+	rm -rf dist && $(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+	clean=$$(mktemp -d) && $(PYTHON) -m venv $$clean/venv && \
+	  $$clean/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	    dist/*.whl && \
+	  (cd $$clean && venv/bin/tabveil demo --out demo --rows 2000) && rm -rf $$clean
+	@echo "dist/ holds what could be uploaded."
 
 # Tries to break the privacy claim (about 40 minutes on two free processors), then the long tests.
 audit: $(VENV)/installed-for-tests
@@ -59,4 +74,4 @@ browser:
 	  echo "No Chromium here; the tests of the pages will be skipped."; }
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo site dist

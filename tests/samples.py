@@ -1,5 +1,7 @@
 """A small public schema and random tables of it, for many tests."""
 
+from typing import Any
+
 import numpy as np
 
 from tabveil.table import Domain, Table
@@ -15,6 +17,16 @@ SMALL = {
         "wage": {"type": "numerical", "min": 0, "max": 1000, "decimals": 1},
     },
     "targets": ["income", "employed"],
+}
+
+# So small that every row, and every pair of rows, can be tried.
+TINY: dict[str, Any] = {
+    "columns": {
+        "a": {"type": "categorical", "values": [0, 1]},
+        "b": {"type": "categorical", "values": [0, 1]},
+        "x": {"type": "numerical", "min": 0, "max": 2, "decimals": 0},
+    },
+    "targets": ["b"],
 }
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +62,31 @@ def files(tmp_path: Path) -> Path:
 
 
 FIT = ("fit", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "release")
+
+
+@pytest.mark.parametrize(
+    ("shell", "typed"),
+    [
+        ("bash", {"COMP_WORDS": "tabveil sch", "COMP_CWORD": "1"}),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "tabveil sch"}),
+    ],
+)
+def test_the_tab_key_completes_a_command(shell: str, typed: dict[str, str]) -> None:
+    asked = {**os.environ, "_TABVEIL_COMPLETE": f"complete_{shell}", **typed}
+    program = Path(sys.executable).with_name("tabveil")
+    completed = subprocess.run([program], env=asked, capture_output=True, text=True, timeout=60).stdout
+    assert "schema" in completed and "sample" not in completed
+
+
+def test_a_fit_with_the_epsilon_that_the_ledger_has_room_for_is_not_refused(run: Run, files: Path) -> None:
+    run("ledger", "new", "people.ledger", "--epsilon", "2")
+    assert run(*FIT, "--ledger", "people.ledger").code == 0
+    found = re.search(
+        r"enough for one more fit with ε = ([\d.]+)", run("ledger", "show", "people.ledger").out
+    )
+    assert found and 1 < float(found.group(1)) < 2
+    last = ("fit", "people.csv", "--schema", "schema.yaml", "--epsilon", found.group(1), "-o", "last")
+    assert run(*last, "--ledger", "people.ledger").code == 0
 
 
 def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> None:
@@ -241,16 +268,20 @@ def test_every_command_explains_itself_with_an_example(run: Run) -> None:
         assert shown.code == 0 and f"Example: tabveil {' '.join(words)}" in " ".join(shown.out.split())
 
 
-def test_the_demo_never_overwrites(run: Run, files: Path) -> None:
+def test_the_demo_never_overwrites_and_needs_no_package_for_pages(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(module: str) -> None:
+        raise ImportError(module)
+
     for folder in ("demo", "demo-2"):
         answer = run("demo", "-o", "demo", "--rows", "1000")
         assert answer.code == 0 and f"{folder}/synthetic.csv" in answer.out
-        assert {p.name for p in Path(folder).iterdir()} >= {
-            "synthetic.csv",
-            "release",
-            "schema.yaml",
-            "train.csv",
-        }
+        made = {p.name for p in Path(folder).iterdir()}
+        assert made >= {"synthetic.csv", "release", "schema.yaml", "train.csv"}
+        assert ("report.html" in made) == ("report.html" in answer.out) == (folder == "demo")
+        monkeypatch.setattr("tabveil.plot.import_module", absent)  # the second time
+    assert "tabveil[report]" in answer.out
     refused = run("demo", "-o", "third", "--epsilon", "0")
     assert refused.code == 1 and not Path("third").exists()
 

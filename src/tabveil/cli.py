@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import sys
 from enum import StrEnum
@@ -35,7 +36,6 @@ app = typer.Typer(
     name="tabveil",
     help="Differentially private synthetic tables: fit once, sample as often as you like.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,  # a pretty traceback prints local variables, and those may hold rows
     rich_markup_mode="markdown",
 )
@@ -328,6 +328,7 @@ def evaluate(
 def audit(
     quick: Annotated[bool, typer.Option("--quick", help="A few minutes instead of most of an hour.")] = False,
     file: Annotated[Path | None, typer.Option("--json", help="Also write the findings to this file.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many processes at a time.")] = None,
 ) -> None:
     """Try to break the privacy claim on worst-case tables, and print how much loss was measured.
 
@@ -338,7 +339,7 @@ def audit(
 
     if file:
         require_new(file)
-    broken = run_audit(QUICK if quick else FULL, file, out, err)
+    broken = run_audit(QUICK if quick else FULL, file, out, err, jobs)
     if broken:
         raise TabveilError(
             f"{broken} of the claims did not hold: this build must not be used.", "See SECURITY.md."
@@ -425,6 +426,50 @@ def plan(
         out.print(f"Wrote {file}. Open it in any browser.", markup=False)
 
 
+@app.command()
+def bench(
+    config: Annotated[Path | None, typer.Argument(help="A TOML file that describes an experiment.")] = None,
+    folder: Annotated[Path, typer.Option("-o", "--out", help="Where results are kept, cell by cell.")] = Path(
+        "results"
+    ),
+    data: Annotated[
+        Path | None, typer.Option("--data-dir", help="Where the real tables lie. [default: $TABVEIL_DATA]")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="How many cells to run at once.")] = 1,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this synthesizer of the experiment; repeat for more.")
+    ] = None,
+    limit: Annotated[float | None, typer.Option(help="Seconds after which a cell is given up.")] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw figures and tables from what is finished; run nothing.")
+    ] = False,
+    figures: Annotated[
+        Path | None, typer.Option(help="Where figures and tables go. [default: OUT/figures]")
+    ] = None,
+    shipped: Annotated[bool, typer.Option("--list", help="Show experiments and systems.")] = False,
+    install: Annotated[
+        str | None, typer.Option(help="Make the environment of a system that needs its own: dpctgan.")
+    ] = None,
+) -> None:
+    """Compare synthesizers on real tables. NOT private: for researchers and the owner's eyes.
+
+    Example: `tabveil bench benchmarks/quick.toml --data-dir tables -o results`
+
+    Example: `tabveil bench benchmarks/quick.toml -o results --plot`
+    """
+    from tabveil.benchmark import command
+
+    if shipped or install:
+        command.show(out) if shipped else command.install(install or "", out)
+        return
+    if config is None:
+        raise InvalidInput("No experiment is named.", "tabveil bench --list shows those that are shipped.")
+    if plot:
+        command.plot(config, folder, figures or folder / "figures", out)
+    else:
+        command.run(config, folder, data, jobs, only or [], limit, out, err)
+
+
 @ledger_app.command("new")
 def ledger_new(
     file: Annotated[Path, typer.Argument(help="The ledger file to create.")],
@@ -458,30 +503,33 @@ def ledger_show(
     ledger = Ledger.read(file)
     at = delta if delta is not None else ledger.limit.delta if ledger.limit else None
     at = DEFAULT_DELTA + float(ledger.delta_spent) if at is None else at
-    rest = ledger.delta_left(at)
-    spent = epsilon_of(ledger.spent, rest)
     if as_json:
-        charges = [
+        print(json.dumps(_account(ledger, at)))
+        return
+    out.print(_charges(ledger, at))
+    out.print(_balance(ledger, at), markup=False)
+
+
+def _account(ledger: Ledger, delta: float) -> dict[str, Any]:
+    """A ledger for programs."""
+    return {
+        "relation": ledger.relation.value,
+        "limit": ledger.limit and {"epsilon": ledger.limit.epsilon, "delta": ledger.limit.delta},
+        "rho_spent": str(ledger.spent),
+        "rho_left": None if ledger.left is None else str(ledger.left),
+        "epsilon_spent": epsilon_of(ledger.spent, ledger.delta_left(delta)),
+        "delta": delta,
+        "charges": [
             {"when": c.when, "what": c.what, "mechanism": c.mechanism, "rho": str(c.rho)}
             for c in ledger.charges
-        ]
-        limit = ledger.limit and {"epsilon": ledger.limit.epsilon, "delta": ledger.limit.delta}
-        print(
-            json.dumps(
-                {
-                    "relation": ledger.relation.value,
-                    "limit": limit,
-                    "rho_spent": str(ledger.spent),
-                    "rho_left": None if ledger.left is None else str(ledger.left),
-                    "epsilon_spent": spent,
-                    "delta": at,
-                    "charges": charges,
-                }
-            )
-        )
-        return
+        ],
+    }
+
+
+def _charges(ledger: Ledger, delta: float) -> Grid:
+    """A ledger for people, charge by charge."""
     grid = Grid("when (UTC)", "what", "mechanism", "ρ", "ε so far", box=SIMPLE)
-    running = Fraction(0)
+    rest, running = ledger.delta_left(delta), Fraction(0)
     for charge in ledger.charges:
         running += charge.rho
         grid.add_row(
@@ -491,17 +539,27 @@ def ledger_show(
             f"{float(charge.rho):.3g}",
             f"{epsilon_of(running, rest):.4g}",
         )
-    out.print(grid)
+    return grid
+
+
+def _balance(ledger: Ledger, delta: float) -> str:
+    """What was spent and what is left, in one sentence."""
+    rest = ledger.delta_left(delta)
+    spent = (
+        f"ρ = {float(ledger.spent):.4g}, that is ε = {epsilon_of(ledger.spent, rest):.4g} at δ = {delta:g}"
+    )
     left = "no limit is set"
     if ledger.limit and ledger.left is not None:
+        # In hundredths and rounded down, so that a fit with this ε is not refused.
+        room = math.floor(epsilon_of(ledger.left, rest) * 100) / 100
         left = f"ρ = {float(ledger.left):.4g} is left of ε = {ledger.limit.epsilon:g}"
-    total = f"ρ = {float(ledger.spent):.4g}, that is ε = {spent:.4g} at δ = {at:g}"
-    out.print(f"Spent so far: {total}; neighbours {ledger.relation.value}; {left}.", markup=False)
+        left += f", enough for one more fit with ε = {room:g} at this δ" if room else ""
+    return f"Spent so far: {spent}; neighbours {ledger.relation.value}; {left}."
 
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and an exit code, never a traceback."""
-    _keep_compiled_programs()
+    _set_up_jax()
     try:
         app()
     except TabveilError as problem:
@@ -527,9 +585,14 @@ def main() -> None:
         sys.exit(1)
 
 
-def _keep_compiled_programs() -> None:
-    """Let the next run start warm: JAX keeps compiled programs (public shapes and code, no data) on disk."""
+def _set_up_jax() -> None:
+    """Let the next run start warm, and leave others room on a GPU.
+
+    JAX keeps compiled programs (public shapes and code, no data) on disk.
+    """
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tabveil" / "programs"
         jax.config.update("jax_compilation_cache_dir", str(cache))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    # A fit needs a few hundred megabytes of a GPU; without this JAX takes three quarters of it.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

@@ -6,6 +6,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from tabveil.datasets import DATASETS
+from tabveil.errors import TabveilError
 from tabveil.files import atomic_write
 from tabveil.frames import write
 from tabveil.metrics import evaluate, summary_table
@@ -39,7 +40,10 @@ def run_demo(folder: Path, epsilon: float, rows: int, console: Console) -> None:
 
     with stage_bar(console) as step:
         scores = evaluate(real=train, test=test, synthetic=synthetic, schema=schema, watch=step)
-        page(model.release_, step).save(folder / "report.html")
+        try:
+            page(model.release_, step).save(folder / "report.html")
+        except TabveilError as missing:  # the packages for pages are an extra
+            console.print(f"There is no report. {missing}", markup=False)
     atomic_write(folder / "scores-NOT-PRIVATE.csv", scores.to_csv(index=False).encode())
     console.print("\nModels trained on synthetic rows, tested on real people (macro F1):")
     for target in schema.targets:
@@ -57,10 +61,11 @@ def run_demo(folder: Path, epsilon: float, rows: int, console: Console) -> None:
 
 
 def _places(folder: Path) -> str:
-    report = (folder / "report.html").resolve().as_uri()
+    report = (folder / "report.html").resolve()
+    look = [f"Open {report.as_uri()} in a browser: what was measured, and what came of it."]
     return "\n".join(
         [
-            f"Open {report} in a browser: what was measured, and what came of it.",
+            *(look if report.exists() else []),
             f"Look at {folder}/synthetic.csv: rows like those in {folder}/train.csv that belong to nobody.",
             f"{folder}/release may be published. Draw more: tabveil sample {folder}/release -o more.csv",
             f"What it cost: tabveil ledger show {folder}/release.ledger",

@@ -84,9 +84,12 @@ def _rule(name: str, rule: object) -> Column:
                 f"{column}: {entry} is not a known key.", "Keys are words such as min or values."
             )
         if value in (TODO, [TODO]):
+            others = (
+                " For names, dates or free text, write type: id, date or drop." if entry == "values" else ""
+            )
             raise InvalidInput(
                 f"{column}: {entry} is still TODO; fill in {WANTED.get(entry, 'a value')}.",
-                "Take it from public knowledge, not from the data.",
+                f"Take it from public knowledge, not from the data.{others}",
             )
     try:
         return RULES[rule["type"]](**rule)

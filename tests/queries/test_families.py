@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samples import SMALL, random_table
+from samples import SMALL, TINY, random_table
 from tabveil.curator import Workload, count
 from tabveil.privacy import Relation
 from tabveil.projection import Relaxed
@@ -102,16 +102,7 @@ def test_no_neighbour_moves_an_answer_past_its_sensitivity(relation: Relation, s
 
 @pytest.mark.parametrize("relation", Relation)
 def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(relation: Relation) -> None:
-    schema = Schema.from_dict(
-        {
-            "columns": {
-                "a": {"type": "categorical", "values": [0, 1]},
-                "b": {"type": "categorical", "values": [0, 1]},
-                "x": {"type": "numerical", "min": 0, "max": 2, "decimals": 0},
-            },
-            "targets": ["b"],
-        }
-    )
+    schema = Schema.from_dict(TINY)
     domain = Codec(schema).domain
     random = np.random.default_rng(0)
     families = (

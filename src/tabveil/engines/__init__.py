@@ -1,12 +1,14 @@
 """Where sums over the private rows are computed; every engine gives the same bits."""
 
+from collections.abc import Callable
+
 from tabveil.engines.dask import Dask
 from tabveil.engines.engine import Count, Engine, Sums, Told
 from tabveil.engines.local import Local
 from tabveil.engines.spark import Spark
 from tabveil.errors import InvalidInput
 
-ENGINES: dict[str, type[Local] | type[Dask] | type[Spark]] = {"local": Local, "dask": Dask, "spark": Spark}
+ENGINES: dict[str, Callable[..., Engine]] = {"local": Local, "dask": Dask, "spark": Spark}
 
 
 def engine_named(name: str, scheduler: str | None = None) -> Engine:

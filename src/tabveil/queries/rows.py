@@ -57,7 +57,7 @@ class Hard:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Soft:
-    """Softly, by the tempered sigmoid 1/(1 + exp(-σ·margin)) (RAP++, Definition 5)."""
+    """Softly, by the tempered sigmoid 1/(1 + exp(-σ·margin)) (RAP++, Definition 11)."""
 
     sharpness: Array | float
 

@@ -177,7 +177,7 @@ def random_mixed_marginals(
 def random_prefix_marginals(
     domain: Domain, count: int, random: np.random.Generator, numbers: int = 2
 ) -> MixedMarginals:
-    """Mixed marginals of numbers alone (RAP++, Definition 7)."""
+    """Mixed marginals of numbers alone (RAP++, Definition 13)."""
     return random_mixed_marginals(domain, count, random, labels=[()], numbers=numbers)
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from tabveil.evidence import Evidence
 from tabveil.plot import altair
 from tabveil.report.page import Block, Chart, Grid, Note, Prose, Section
+from tabveil.report.pairs import square
 from tabveil.report.words import amount, percent
 
 
@@ -95,13 +96,9 @@ def _chart(evidence: Evidence) -> object:
         ],
         columns=["first", "second", "state"],
     )
-    labels = alt.Axis(labelOverlap=True, labelLimit=110, ticks=False, domain=False)
     return (
-        alt.Chart(frame)
-        .mark_rect()
+        square(frame, names)
         .encode(
-            x=alt.X("first:N", sort=names, title=None, axis=labels.copy()),
-            y=alt.Y("second:N", sort=names, title=None, axis=labels.copy()),
             color=alt.Color(
                 "state:N",
                 scale=alt.Scale(domain=["measured", "not measured"], range=["#4a86c5", "#8a94a333"]),

@@ -1,5 +1,7 @@
 """Pairs of columns: how they hang together in the synthetic rows, and how well noisy cross-tables are met."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -44,14 +46,9 @@ def heat_map(found: pd.DataFrame, names: list[str], value: str = "dependence", m
         names = [name for name in names if name in strongest]
         both = both[both["first"].isin(names) & both["second"].isin(names)]
     both = both.assign(**{value: both[value].round(3)})
-    labels = alt.Axis(labelOverlap=True, labelLimit=110, ticks=False, domain=False)
-    step = 20 if len(names) <= 30 else 12
     return (
-        alt.Chart(both)
-        .mark_rect()
+        square(both, names)
         .encode(
-            x=alt.X("first:N", sort=names, title=None, axis=labels.copy()),
-            y=alt.Y("second:N", sort=names, title=None, axis=labels.copy()),
             color=alt.Color(
                 f"{value}:Q",
                 scale=alt.Scale(domain=[0, most]),
@@ -59,7 +56,21 @@ def heat_map(found: pd.DataFrame, names: list[str], value: str = "dependence", m
             ),
             tooltip=["first:N", "second:N", alt.Tooltip(f"{value}:Q", format=".2f")],
         )
-        .properties(height=step * len(names))
+        .properties(height=(20 if len(names) <= 30 else 12) * len(names))
+    )
+
+
+def square(frame: pd.DataFrame, names: list[str]) -> Any:
+    """A rectangle for each pair of columns, to be coloured."""
+    alt = altair()
+    labels = alt.Axis(labelOverlap=True, labelLimit=110, ticks=False, domain=False)
+    return (
+        alt.Chart(frame)
+        .mark_rect()
+        .encode(
+            x=alt.X("first:N", sort=names, title=None, axis=labels.copy()),
+            y=alt.Y("second:N", sort=names, title=None, axis=labels.copy()),
+        )
     )
 
 

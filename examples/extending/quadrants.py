@@ -1,0 +1,52 @@
+"""Quadrants: how many rows have both of two numbers low, one of them, or neither."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tabveil.queries.family import QueryFamily
+from tabveil.queries.rows import GRID, Array, Rows, Step
+from tabveil.table import Domain
+
+CELLS = ("both low", "first low", "second low", "both high")
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Quadrants(QueryFamily):
+    """Two numbers, each cut in the middle: four cells, and a row is in one of them."""
+
+    name: ClassVar[str] = "quadrants"
+
+    pairs: Array  # [queries, 2]: which numbers
+
+    @classmethod
+    def over(cls, domain: Domain) -> Self:
+        """Every pair of numbers."""
+        return cls(np.array(list(combinations(range(len(domain.numerical)), 2)), np.int32))
+
+    def answers(self, rows: Rows, step: Step) -> jax.Array:
+        # Integers minus a half: no row lies on the line, so real rows are decided exactly.
+        low = step(GRID // 2 - 0.5 - rows.values, GRID)[self.pairs] * rows.cells[-2]  # [queries, 2, rows]
+        high = rows.cells[-2] - low  # the cell before the last holds every row that is there
+        first, second = (low[:, 0], high[:, 0]), (low[:, 1], high[:, 1])
+        products = [first[0] * second[0], first[0] * second[1], first[1] * second[0], first[1] * second[1]]
+        return jnp.stack([cell.sum(axis=1) for cell in products], axis=1)
+
+    @property
+    def filled(self) -> np.ndarray:
+        return np.ones((len(self.pairs), len(CELLS)), bool)
+
+    def take(self, picks: Array) -> Self:
+        return type(self)(self.pairs[picks])
+
+    def describe(self, query: int, domain: Domain) -> str:
+        return " and ".join(domain.numerical[int(number)] for number in self.pairs[query])
+
+    def cell_names(self, query: int, domain: Domain) -> Sequence[str]:
+        return list(CELLS)
