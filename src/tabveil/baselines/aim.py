@@ -40,7 +40,7 @@ class Aim(Baseline):
     bins: int = 30
     binning: str = "equal"
     rounds: float = 16
-    iterations: int = 500
+    iterations: int = 1000
     most_megabytes: float = 10.0
     most_cells: int = 2**16
 
@@ -68,10 +68,8 @@ class Aim(Baseline):
         select, measure = (desk.left / planned * share for share in (SELECT_SHARE, 1 - SELECT_SHARE))
         alone = np.array([c for c, axes in enumerate(candidates) if len(axes) == 1])
         answer = curator.measure(workload, 0, alone, measure * len(alone))
-        model.learn(
-            [(candidates[c], a[: family.cells[c]]) for c, a in zip(alone, answer.counts, strict=True)],
-            answer.scale,
-        )
+        counted = zip(alone, answer.counts, strict=True)
+        model.learn([(candidates[c], counts[family.filled[c]]) for c, counts in counted], answer.scale)
         made = 0
         while desk.left > 0:
             if desk.left < 2 * (select + measure):  # the last round takes what is left

@@ -1,6 +1,7 @@
 """Finished cells as tidy rows, and tables of means over seeds."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -85,8 +86,10 @@ def provenance_of(result: Mapping[str, Any]) -> dict[str, str]:
     """Where a result comes from, in words."""
     told = result.get("provenance", {})
     versions = " ".join(f"{name} {number}" for name, number in told.get("versions", {}).items())
-    names = ("device", "machine", "when", "command")
-    return {**{name: str(told.get(name, "")) for name in names}, "versions": versions}
+    # Results may be passed on; where the folders of a machine lie is nobody's business.
+    command = [Path(word).name for word in shlex.split(told.get("command", ""))]
+    named = {name: str(told.get(name, "")) for name in ("device", "machine", "when")}
+    return {**named, "command": shlex.join(command), "versions": versions}
 
 
 def without_name(options: Mapping[str, Any]) -> dict[str, Any]:
