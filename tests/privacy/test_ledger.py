@@ -617,8 +617,13 @@ def test_a_file_system_without_locks_is_refused(used, monkeypatch):
         reopened(used)
 
 
+def linked(path: Path) -> None:
+    """Move a file away and leave a link to it in its place."""
+    path.symlink_to(path.rename(path.parent / "z"))
+
+
 @pytest.mark.parametrize(
-    "disturb", [lambda p: p.unlink(), lambda p: p.write_text("x"), lambda p: p.rename(p.parent / "y")]
+    "disturb", [lambda p: p.unlink(), lambda p: p.write_text("x"), lambda p: p.rename(p.parent / "y"), linked]
 )
 def test_a_file_disturbed_during_a_run_takes_no_charge(used, disturb):
     with reopened(used) as ledger:
@@ -897,6 +902,17 @@ def test_a_damaged_header_is_named_as_line_1(used):
     rechained(used, lambda records: records[0].update(relation="friends"))
     with pytest.raises(LedgerDamaged, match="Line 1 of"):
         reopened(used)
+
+
+def test_what_does_not_belong_behind_the_last_line_is_named_by_its_line(used):
+    used.write_bytes(used.read_bytes() + b'{"previous":"of another ledger"')
+    with pytest.raises(LedgerDamaged, match="Line 5 of"):  # after a header and three charges
+        reopened(used)
+
+
+def test_the_first_line_says_which_format_it_is(used):
+    header = json.loads(used.read_text().splitlines()[0])
+    assert (header["format"], header["version"]) == ("tabveil-ledger", 1)
 
 
 def test_a_release_that_asked_nothing_can_be_finished(path):

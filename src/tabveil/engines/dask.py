@@ -51,7 +51,8 @@ class Dask(Engine):
                 self._client = get_client()
                 return self
             except ValueError:
-                cluster = LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=None)
+                seen_here = "127.0.0.1:0"  # the dashboard: on any free port, and from this machine alone
+                cluster = LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=seen_here)
                 self._client = Client(cluster)
                 self._started.append(cluster)
         self._started.insert(0, self._client)
