@@ -81,6 +81,17 @@ def test_long_lists_and_units_are_planned_for() -> None:
     assert several.spending[-1].noise == pytest.approx(3 * (long.spending[-1].noise or 0))
 
 
+def test_people_with_several_rows_get_fewer_and_coarser_tables() -> None:
+    document = CENSUS.schema().to_dict()
+    document["columns"]["who"] = {"type": "id"}
+    each, several = (
+        forecast(tv.Schema.from_dict({**document, **privacy}), 1.0, rows=40_000)
+        for privacy in ({}, {"privacy": {"unit": "who", "max_rows": 10}})
+    )
+    assert several.measured < each.measured
+    assert sum(c.cells for c in several.columns) < sum(c.cells for c in each.columns)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_the_predicted_error_is_near_the_measured_one(epsilon: float) -> None:

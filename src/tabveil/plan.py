@@ -316,7 +316,7 @@ def _after_grouping(schema: Schema, large: list[str]) -> Schema:
         rule = schema.categories[name]
         values = [*rule.groups] or [f"value {i}" for i in range(min(MOST, len(rule.values)) + 1)]
         columns[name] = Categorical(values=tuple(values), other=rule.other, nullable=rule.nullable)
-    return Schema(columns=columns, targets=schema.targets)
+    return schema.model_copy(update={"columns": columns})
 
 
 def _share(rho: Fraction, budget: Budget) -> float:
