@@ -208,6 +208,14 @@ def test_real_tables_that_are_not_there_are_asked_for(monkeypatch, tmp_path):
             table.prepare(tmp_path)
 
 
+def test_a_folder_that_is_not_named_is_asked_for_before_any_cell_runs(monkeypatch, tmp_path):
+    monkeypatch.delenv("TABVEIL_DATA", raising=False)
+    file = written(tmp_path, SMALL.replace('name = "census"\nrows = 600', 'name = "adult"\nrows = 100'))
+    told = CliRunner().invoke(app, ["bench", str(file), "-o", str(tmp_path / "out")])
+    assert isinstance(told.exception, InvalidInput) and "--data-dir" in told.exception.hint
+    assert not (tmp_path / "out").exists()
+
+
 def test_numbers_are_shown_with_as_many_digits_as_they_deserve():
     assert [shown(v) for v in (1234.5, 0.87654, 0.0123, float("nan"), "x")] == [
         "1,234",

@@ -12,6 +12,8 @@ from tabveil.benchmark.figure import draw
 from tabveil.benchmark.results import means, shown, tidy
 from tabveil.benchmark.run import refuse_failures
 from tabveil.benchmark.run import run as run_cells
+from tabveil.datasets import TABLES
+from tabveil.datasets.prepared import folder_of_tables
 from tabveil.errors import InvalidInput
 
 SHOWN = [
@@ -38,6 +40,8 @@ def run(
     """Run what is missing, then show the means over seeds."""
     experiment = Experiment.load(config)
     chosen = experiment.only(only) if only else experiment
+    if any(cell.dataset["name"] in TABLES for cell in chosen.cells()):
+        folder_of_tables(data)  # said once and at once, not by every cell
     outcome = run_cells(chosen, folder, data=data, jobs=jobs, limit=limit, console=err)
     if outcome.finished:
         out.print(summary(chosen, folder))
