@@ -344,7 +344,7 @@ def test_spreading_numbers_keeps_every_bin_and_every_order(
 ) -> None:
     edges = [256 * np.array(sorted(set(line)), int) for line in cuts]
     numbers = np.random.default_rng(seed).random((len(edges), rows), np.float32) ** 2
-    even, slack = evenly_within_bins(numbers, edges)
+    even, slack = evenly_within_bins(numbers, edges, np.ones_like(numbers))
     assert even.shape == slack.shape == numbers.shape
     for before, after, room, between in zip(numbers, even, slack, edges, strict=True):
         lines = ((between - 0.5) / GRID).astype(np.float32)  # where cross-tables draw them
@@ -360,13 +360,21 @@ def test_spreading_numbers_keeps_every_bin_and_every_order(
         assert (after + room / 2 <= ends[bins + 1] + 1e-6).all()
 
 
+def test_rows_without_the_number_take_no_room_from_those_that_have_it() -> None:
+    numbers = np.linspace(0.01, 0.99, 100, dtype=np.float32)[None]
+    weights = (numbers > 0.5).astype(np.float32)  # only the upper half of the rows has it
+    even, slack = evenly_within_bins(numbers, [np.array([], int)], weights)
+    assert even[0, 50:] == pytest.approx((np.arange(50) + 0.5) / 50, abs=1e-4)
+    assert slack[0, 50:] == pytest.approx(np.full(50, 1 / 50), abs=1e-4)
+
+
 def test_spreading_numbers_leaves_every_cross_table_as_it_was(domain: Domain) -> None:
     random = np.random.default_rng(0)
     edges = [np.array([9000, 30000]), np.array([20000, 20500, 50000])]
     pairs = Pairs.over(domain, edges, 1000)
     logits = jnp.asarray(random.normal(size=(domain.cells, 60)), jnp.float32)
     numbers = random.random((2, 60), np.float32)
-    even, _ = evenly_within_bins(numbers, edges)
+    even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
     before, after = (
         np.asarray(pairs.tally(Relaxed(logits, jnp.asarray(n), domain.sizes).rows())) for n in (numbers, even)
     )
@@ -377,7 +385,7 @@ def test_spreading_agrees_with_the_queries_about_numbers_right_below_an_edge(dom
     edges = [np.array([GRID // 2]), np.array([GRID // 2])]
     pairs = Pairs.over(domain, edges, 1000)
     numbers = np.full((2, 4), (GRID / 2 - 0.25) / GRID, np.float32)
-    even, _ = evenly_within_bins(numbers, edges)
+    even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
     before, after = (
         np.asarray(pairs.tally(Relaxed(jnp.zeros((domain.cells, 4)), jnp.asarray(n), domain.sizes).rows()))
         for n in (numbers, even)

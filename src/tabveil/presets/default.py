@@ -116,7 +116,7 @@ class Default:
         )
         table, progress = project(result.table, result.measured, self.at_the_end)
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
-        even, slack = evenly_within_bins(np.asarray(table.numbers), edges)
+        even, slack = evenly_within_bins(np.asarray(table.numbers), edges, ordinary(table, domain))
         return replace(result, table=replace(table, numbers=jnp.asarray(even)), slack=slack)
 
     def count_cost(self, task: Task) -> Fraction:
@@ -183,11 +183,22 @@ def independent_columns(domain: Domain, counts: Mapping[int, np.ndarray], rows: 
     return Relaxed(jnp.asarray(logits), jnp.asarray(numbers), domain.sizes).clipped()
 
 
-def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def ordinary(table: Relaxed, domain: Domain) -> np.ndarray:
+    """How likely each relaxed row has each number, and not a special value in its place."""
+    chances = np.asarray(table.probabilities)
+    sure = np.ones(chances.shape[1:], np.float32)
+    found = [sure if axis is None else chances[domain.offsets[axis]] for axis in domain.kinds]
+    return np.array(found).reshape(len(found), len(sure))
+
+
+def evenly_within_bins(
+    numbers: np.ndarray, edges: list[np.ndarray], weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Numbers spread evenly inside their bin, in the order they had, and the room around each.
 
     No bin gains or loses a row, so every cross-table stays as it was fitted; inside a bin the estimated
-    distribution of the column says more than where the optimiser happened to leave the rows.
+    distribution of the column says more than where the optimiser happened to leave the rows. A row gets as
+    much room as its weight: one that hardly has the number must not take the place of one that has.
     """
     even, slack = np.array(numbers), np.zeros_like(numbers)
     for column, between in enumerate(edges):
@@ -196,9 +207,11 @@ def evenly_within_bins(numbers: np.ndarray, edges: list[np.ndarray]) -> tuple[np
         bins = np.searchsorted(lines, numbers[column], "left")
         for number in np.unique(bins):
             inside = np.nonzero(bins == number)[0]
-            rank = np.argsort(np.argsort(numbers[column, inside], kind="stable"))
-            room = (ends[number + 1] - ends[number]) / len(inside)
-            even[column, inside] = ends[number] + (rank + 0.5) * room
+            inside = inside[np.argsort(numbers[column, inside], kind="stable")]
+            weight = weights[column, inside].astype(float) + 1e-6  # nobody in a bin may have the number
+            room = weight / weight.sum() * (ends[number + 1] - ends[number])
+            spread = ends[number] + np.cumsum(room) - room / 2
+            even[column, inside] = np.minimum(spread, ends[number + 1] - 1 / GRID)  # before the next line
             slack[column, inside] = room
     return even, slack
 
