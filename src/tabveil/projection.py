@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,16 +17,18 @@ LOGIT_LIMIT = 20.0
 """Logits stay within ±20: exp() cannot overflow and no category's chance falls to exactly zero."""
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Annealing:
     """How the projection is run: sharpness σ doubles from stage to stage (one stage keeps it fixed).
 
-    `cooling` multiplies the learning rate from stage to stage: sharp steps are decided by small moves.
+    `cooling` multiplies the learning rate from stage to stage: sharp steps are decided by small moves. All
+    this is data, not part of the compiled program: quick and thorough projections share one.
     """
 
     first_sharpness: float = 2.0
     stages: int = 6
-    steps: int = 200
+    steps: int = 200  # at most, in every stage
     tolerance: float = 1e-5
     learning_rate: float = 0.05
     cooling: float = 1.0
@@ -37,15 +38,13 @@ class Annealing:
         """One stage at one sharpness, for comparison."""
         return cls(first_sharpness=sharpness, stages=1, steps=steps, **settings)
 
-    @property
-    def sharpnesses(self) -> np.ndarray:
-        """σ of every stage."""
-        return (self.first_sharpness * 2.0 ** np.arange(self.stages)).astype(np.float32)
+    def sharpness(self, stage: Any) -> Any:
+        """σ in a stage; the first is 0."""
+        return self.first_sharpness * 2.0**stage
 
-    @property
-    def rates(self) -> np.ndarray:
-        """The learning rate of every stage."""
-        return (self.learning_rate * self.cooling ** np.arange(self.stages)).astype(np.float32)
+    def rate(self, stage: Any) -> Any:
+        """The learning rate in a stage."""
+        return self.learning_rate * self.cooling**stage
 
 
 @jax.tree_util.register_dataclass
@@ -123,7 +122,7 @@ def objective(table: Relaxed, measured: Measured, step: Step) -> jax.Array:
     return sum(misfits, jnp.zeros(()))
 
 
-@partial(jax.jit, static_argnames="annealing")
+@jax.jit
 def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[Relaxed, Progress]:
     """The relaxed table that best explains the noisy answers; each stage starts where the last one ended.
 
@@ -132,9 +131,9 @@ def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[R
     """
     optimiser = optax.scale_by_adam()
 
-    def improve(carry: tuple, stage: tuple[jax.Array, jax.Array]) -> tuple[tuple, Any]:
-        table, best, lowest = carry
-        sharpness, rate = stage
+    def stage(number: jax.Array, carry: tuple) -> tuple:
+        table, best, lowest, taken = carry
+        sharpness, rate = annealing.sharpness(number), annealing.rate(number)
         gradient_of = jax.grad(lambda t: objective(t, measured, Soft(sharpness)))
 
         def going(state: tuple) -> jax.Array:
@@ -152,9 +151,8 @@ def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[R
         reached = objective(table, measured, Hard())
         better = reached < lowest
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), table, best)
-        return (table, best, jnp.minimum(reached, lowest)), steps
+        return table, best, jnp.minimum(reached, lowest), taken + steps
 
-    stages = jnp.asarray(annealing.sharpnesses), jnp.asarray(annealing.rates)
     first = objective(start, measured, Hard())
-    (_, best, lowest), steps = jax.lax.scan(improve, (start, start, first), stages)
-    return best, Progress(lowest, steps.sum())
+    _, best, lowest, steps = jax.lax.fori_loop(0, annealing.stages, stage, (start, start, first, 0))
+    return best, Progress(lowest, steps)
