@@ -6,7 +6,7 @@ counted together with the classes of the targets: a few additions per pair of pa
 of one-hot rows needs the square of all cells.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -103,20 +103,30 @@ class Counting:
                 for one, other in combinations_with_itself(piece.columns):
                     if (one, other) not in done:
                         done.add((one, other))
+                        # All targets at once: far smaller than the piece, and summed over again.
+                        small, columns = _summed(table, piece.columns, {one, other, *together})
                         for target in targets:
-                            yield target, one, other, self._block(table, piece.columns, target, one, other)
+                            yield target, one, other, self._block(small, columns, target, one, other)
 
     def _block(
         self, table: np.ndarray, columns: Sequence[int], target: int | None, one: int, other: int
     ) -> np.ndarray:
-        wanted = sorted({one, other} if target is None else {one, other, target}, key=columns.index)
-        counts = table.sum(axis=tuple(a for a, column in enumerate(columns) if column not in wanted))
-        place = dict(zip(wanted, np.indices(counts.shape), strict=True))
+        wanted = {one, other} if target is None else {one, other, target}
+        counts, left = _summed(table, columns, wanted)
+        place = dict(zip(left, np.indices(counts.shape, sparse=True), strict=True))
         layer = 0 if target is None else place[target]
         classes = 1 if target is None else self.sizes[target]
         block = np.zeros((classes, self.sizes[one], self.sizes[other]), np.int64)
         block[layer, place[one], place[other]] = counts  # the same column twice fills a diagonal
         return block
+
+
+def _summed(
+    table: np.ndarray, columns: Sequence[int], wanted: Collection[int]
+) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Counts of the wanted columns alone, and the order in which they stand."""
+    over = tuple(axis for axis, column in enumerate(columns) if column not in wanted)
+    return table.sum(axis=over), tuple(column for column in columns if column in wanted)
 
 
 def packed(columns: Sequence[int], sizes: Sequence[int], room: int) -> list[list[int]]:

@@ -257,10 +257,10 @@ class Pairs(QueryFamily):
         tally, columns = self.nothing(), self.layout.columns
         layers = dict(zip((None, *self.counting.targets), self.layout.slices, strict=True))
         for target, i, j, block in self.counting.blocks(folded):
-            one, other = columns[i].cells, columns[j].cells
-            layer = np.array(layers[target])
-            tally[np.ix_(layer, one, other)] = block
-            tally[np.ix_(layer, other, one)] = block.swapaxes(1, 2)
+            layer = np.array(layers[target])[:, None, None]
+            one, other = columns[i].cells[:, None], columns[j].cells
+            tally[layer, one, other] = block
+            tally[layer, other, one] = block
         return tally
 
     def answers(self, rows: Rows, step: Step) -> jax.Array:
