@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from samples import random_table
 from tabveil.curator import Count, Curator, Workload, count
@@ -139,6 +141,25 @@ def test_selection_takes_the_worst_queries_that_were_not_asked_before(door, work
     expected[[5, 9, 11], 0] += np.array([300, 200, 100])
     found = curator.select(workload, 1, expected, 2, HALF, np.array([5]), np.zeros(50, np.int64))
     assert found.tolist() == [9, 11]
+
+
+@given(candidates=st.integers(1, 50), picks=st.integers(1, 50), groups=st.integers(1, 60))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_group_of_candidates_gives_its_share_of_the_picks(
+    door, workload: Workload, candidates: int, picks: int, groups: int
+) -> None:
+    curator, _, noise, allowance = door
+    picks = min(picks, candidates)
+    before, price = len(noise.scales), Fraction(1, 10**6)
+    left_out, nothing = np.arange(candidates, 50), np.zeros(50, np.int64)
+    expected = nothing_expected(workload, 1)
+    found = curator.select(workload, 1, expected, picks, price, left_out, nothing, groups)
+    assert len(set(found.tolist())) == picks and found.max() < candidates
+    shares = np.bincount(found % groups, minlength=min(groups, candidates))
+    assert shares.max() - shares.min() <= 1  # dealt out like cards
+    whole = curator.select(workload, 1, expected, picks, price, left_out, nothing)
+    assert len(set(noise.scales[before:])) == 1 and len(whole) == picks  # the same noise as in one group
+    assert allowance.charges[-1].rho == allowance.charges[-2].rho == price
 
 
 def test_public_bias_is_taken_off_the_score(door, workload: Workload) -> None:

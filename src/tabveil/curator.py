@@ -108,20 +108,24 @@ class Curator:
         rho: Fraction,
         exclude: np.ndarray,
         bias: np.ndarray,
+        groups: int = 1,
     ) -> np.ndarray:
         """The queries whose `expected` counts are furthest off: noisy top-K of L1 error minus public `bias`.
 
         `expected` and `bias` are whole numbers, so scores are exact integers and one row moves each by no
-        more than the declared sensitivity. See docs/proofs/selection.md.
+        more than the declared sensitivity. See docs/proofs/selection.md. Candidates can be dealt out into
+        `groups` that each give their share of the picks: a pick costs time for every candidate it is among.
         """
         queries = workload.families[family]
         sensitivity = self._each * self._moved(queries.spread)
         scale = selection_scale(rho, picks, sensitivity)
         candidates = np.setdiff1d(np.arange(len(queries)), exclude)
+        every = np.arange(len(candidates))
+        dealt = [(every[g::groups], len(range(g, picks, groups))) for g in range(min(groups, picks))]
 
         def choose() -> np.ndarray:
-            scores = queries.errors(self._exact_counts(workload)[family], expected) - bias
-            return self._noise.top(scores[candidates], picks, scale)
+            scores = (queries.errors(self._exact_counts(workload)[family], expected) - bias)[candidates]
+            return np.concatenate([group[self._noise.top(scores[group], k, scale)] for group, k in dealt])
 
         chosen = self._allowance.buy(
             f"selecting {picks} of {queries.name}",
@@ -131,6 +135,7 @@ class Curator:
             asked=[np.array(family)],
             scale=scale,
             candidates=len(queries),
+            groups=len(dealt),
         )
         return candidates[chosen]
 

@@ -19,6 +19,7 @@ class Ask:
     picks: int
     select: Fraction  # ρ
     measure: Fraction  # ρ
+    groups: int = 1  # into which the candidates are dealt out; each gives its share of the picks
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def _worst(
         rho=ask.select,
         exclude=asked,
         bias=np.rint(family.cells * noise).astype(np.int64),
+        groups=ask.groups,
     )
 
 

@@ -122,3 +122,26 @@ def test_no_neighbours_in_a_small_world_are_further_apart_than_was_paid_for(rela
     assert max(dearest) <= float(RHO) * (1 + 1e-12)
     # Nor is noise wasted on counts: some pair of neighbours needs all of it.
     assert min(dearest[: kinds - 3 * len(WORKLOAD.families)]) >= float(RHO) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_picks_from_several_groups_together_cost_no_more_than_was_paid_for(relation: Relation) -> None:
+    def picked(chosen: Few) -> list[list[Draw]]:
+        found = []
+        for number, family in enumerate(WORKLOAD.families):
+            noise = Overheard()
+            allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
+            curator = Curator(FewRows(chosen), allowance, relation, noise)
+            nothing, everyone = np.asarray(family.nothing()), np.zeros(len(family), np.int64)
+            picks = min(3, len(family))
+            curator.select(WORKLOAD, number, nothing, picks, RHO, np.array([], int), everyone, groups=2)
+            assert len(noise.draws) == min(2, picks)
+            found.append(noise.draws)
+        return found
+
+    pairs = neighbours(relation)
+    asked = {table: picked(table) for table in {t for pair in pairs for t in pair}}
+    for one, other in pairs:
+        for before, after in zip(asked[one], asked[other], strict=True):
+            together = sum(a.cost(b) for a, b in zip(before, after, strict=True))
+            assert together <= float(RHO) * (1 + 1e-12)
