@@ -113,7 +113,7 @@ class Counting:
     ) -> np.ndarray:
         wanted = {one, other} if target is None else {one, other, target}
         counts, left = _summed(table, columns, wanted)
-        place = dict(zip(left, np.indices(counts.shape, sparse=True), strict=True))
+        place = dict(zip(left, np.ogrid[tuple(map(slice, counts.shape))], strict=True))
         layer = 0 if target is None else place[target]
         classes = 1 if target is None else self.sizes[target]
         block = np.zeros((classes, self.sizes[one], self.sizes[other]), np.int64)
