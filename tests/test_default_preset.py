@@ -17,7 +17,7 @@ from tabveil.presets import Default, Task
 from tabveil.presets.default import Share, evenly_within_bins, independent_columns
 from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing, Measured, Progress, Relaxed, objective, project
-from tabveil.queries import GRID, Hard, Pairs
+from tabveil.queries import GRID, Hard, Pairs, ProjectedHistograms
 from tabveil.rappp import Status
 from tabveil.table import Codec, Domain, Table
 
@@ -95,6 +95,30 @@ def test_single_columns_get_more_where_noise_is_strong_within_limits(
     assert share.of(task, columns, 2 * total) <= cost
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "columns", "directions"),
+    [
+        (1.0, {"x": numerical(), "y": numerical(), "c": categorical(3)}, 4),
+        (1e6, {"x": numerical(), "y": numerical(), "c": categorical(3)}, 0),  # noise is weak
+        (
+            1.0,
+            {"x": numerical(), "y": numerical(nullable=True), "c": categorical(3)},
+            0,
+        ),  # one number is no line
+        (1.0, {"b": categorical(2), "c": categorical(3)}, 0),
+    ],
+)
+def test_directions_through_the_numbers_are_asked_for_where_noise_is_strong(
+    epsilon: float, columns: dict, directions: int, only_the_books: None
+) -> None:
+    codec = Codec(tv.Schema.from_dict({"columns": columns, "targets": ["c"]}))
+    frame = codec.decode(random_table(codec.domain, 400, seed=0))
+    model = tv.RAPpp(codec.schema, epsilon, preset=TINY).fit(frame)
+    asked = model.measurements_.groupby("family")["query"].nunique()
+    assert asked.get("projected histograms", 0) == directions
+    assert spent(model) == tv.Budget(epsilon, 1e-9).rho
+
+
 def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:
     codec = Codec(tv.Schema.from_dict({"columns": {"x": numerical(decimals=0)}}))
     model = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(codec.decode(random_table(codec.domain, 300, 0)))
@@ -114,9 +138,8 @@ def test_a_watcher_sees_every_round_and_the_last_projection(
 
 def test_the_projection_is_compiled_once_per_fit() -> None:
     codec = Codec(tv.Schema.from_dict(SHAPES["one column of each kind"]))
-    # One annealing for every round: only the types and shapes of the tables could differ between rounds.
-    unique = Annealing(8.0, stages=1, steps=2, tolerance=0.0)
-    preset = Default(rows=40, rounds=2, between_rounds=unique, at_the_end=unique)
+    few, more = (Annealing(8.0, stages=stages, steps=2, tolerance=0.0) for stages in (1, 2))
+    preset = Default(rows=40, rounds=2, between_rounds=few, at_the_end=more)
     before = project._cache_size()
     tv.RAPpp(codec.schema, 1.0, preset=preset).fit(codec.decode(random_table(codec.domain, 300, seed=0)))
     assert project._cache_size() == before + 1
@@ -129,12 +152,13 @@ def test_the_projection_is_compiled_once_per_fit() -> None:
     candidates=st.integers(0, 400),
     rounds=st.integers(1, 30),
     strength=st.floats(0, 1e7),
+    projected=st.booleans(),
 )
 def test_a_plan_costs_exactly_what_it_may_and_never_runs_out_of_tables(
-    epsilon: float, delta: float, candidates: int, rounds: int, strength: float
+    epsilon: float, delta: float, candidates: int, rounds: int, strength: float, projected: bool
 ) -> None:
     rho = tv.Budget(epsilon, delta).rho
-    plan = Default(rounds=rounds)._plan(candidates, rho, strength)
+    plan = Default(rounds=rounds)._plan(candidates, rho, strength, projected)
     assert plan.cost == (rho if candidates else 0)
     assert plan.room(1)[0] <= candidates and len(plan.rounds) <= rounds
     assert all(ask.picks > 0 and ask.select > 0 and ask.measure > 0 for asks in plan.rounds for ask in asks)
@@ -182,7 +206,8 @@ def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tabveil.presets.default.independent_columns", flat)
     monkeypatch.setattr("tabveil.curator.count", lambda workload, _: [f.nothing() for f in workload.families])
     monkeypatch.setattr("tabveil.rappp._rows", lambda table: None)
-    monkeypatch.setattr(Pairs, "tally", lambda self, rows, step=None: self.nothing())
+    for family in (Pairs, ProjectedHistograms):
+        monkeypatch.setattr(family, "tally", lambda self, rows, step=None: self.nothing())
     for place in ("tabveil.rappp.project", "tabveil.presets.default.project"):
         monkeypatch.setattr(place, lambda table, *_: (table, Progress(0.0, 0)))
 
@@ -216,9 +241,9 @@ def test_no_configuration_spends_more_than_its_budget(
     preset = Default(rows=20, rounds=rounds, most_cells=most_cells)
     result = preset(curator, Task(codec.schema, rho, relation), lambda status: None)
     assert allowance.spent <= rho
-    picked = [tuple(result.workload.families[0].layout.queries[p]) for a in result.answers for p in a.picks]
+    picked = [(a.family, pick) for a in result.answers for pick in a.picks.tolist()]
     assert len(picked) == len(set(picked))  # nothing is asked twice
-    if len(picked) < len(result.workload.families[0]):
+    if sum(family == 0 for family, _ in picked) < len(result.workload.families[0]):
         assert allowance.spent == rho  # a remainder is left only when nothing else can be asked
 
 

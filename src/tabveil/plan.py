@@ -149,8 +149,9 @@ def forecast(
     pairs = Pairs.over(domain, edges, preset.most_cells)
     outline = preset.outline(task, pairs, rows)
 
-    asks = [ask for asks in outline.plan.rounds for ask in asks]
-    chosen = sum(ask.picks for ask in asks)
+    asks = [tables for tables, *_ in outline.plan.rounds]
+    along = [ask for _, *others in outline.plan.rounds for ask in others]
+    chosen, lines = (sum(ask.picks for ask in some) for some in (asks, along))
     count = preset.count_cost(task)
     ranks = preset.ranks_share.of(task, len(domain.numerical), rows)
     each = schema.privacy.max_rows if schema.privacy else 1
@@ -164,6 +165,7 @@ def forecast(
     alone = noise(pairs.categorical, outline.alone) if pairs.categorical else 0.0
     together = noise(crossed, outline.together) if crossed else None
     table = noise(asks[0].picks, asks[0].measure) if asks else None
+    line = noise(along[0].picks, along[0].measure) if along else None
 
     spending = [
         Spending(
@@ -180,12 +182,16 @@ def forecast(
             together,
         ),
         Spending(
-            "choosing", f"{chosen} of {len(pairs)} cross-tables",
-            _share(sum((a.select for a in asks), Fraction(0)), budget), None,
+            "choosing", f"{chosen} of {len(pairs)} cross-tables" + f", {lines} directions" * bool(lines),
+            _share(sum((a.select for a in [*asks, *along]), Fraction(0)), budget), None,
         ),
         Spending(
             "cross-tables", f"the {chosen} chosen ones",
             _share(sum((a.measure for a in asks), Fraction(0)), budget), table,
+        ),
+        Spending(
+            "projected histograms", f"{lines} directions through the numbers",
+            _share(sum((a.measure for a in along), Fraction(0)), budget), line,
         ),
     ]  # fmt: skip
     columns = _columns(pairs, rows, alone, run)

@@ -17,6 +17,7 @@ from tabveil.queries import (
     random_linear_thresholds,
     random_mixed_marginals,
     random_prefix_marginals,
+    random_projected_histograms,
 )
 from tabveil.scale import Lattice, MinMax
 from tabveil.schema import Schema
@@ -68,6 +69,7 @@ def families() -> tuple:
         random_linear_thresholds(DOMAIN, 12, random),
         random_mixed_marginals(DOMAIN, 12, random),
         random_prefix_marginals(DOMAIN, 12, random),
+        random_projected_histograms(DOMAIN, 12, 3, random),
         Pairs.over(DOMAIN, [np.array([40000])], most_cells=100),
     )
 

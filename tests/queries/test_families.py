@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -25,6 +26,7 @@ from tabveil.queries import (
     random_linear_thresholds,
     random_mixed_marginals,
     random_prefix_marginals,
+    random_projected_histograms,
     real_rows,
 )
 from tabveil.queries.pairs import products_within
@@ -52,6 +54,10 @@ EXAMPLES: dict[str, Callable[[Domain], QueryFamily]] = {
     ),
     "cross-tables": lambda d: Pairs.over(d, [np.array([9000, 30000]), np.array([20000])], most_cells=30),
     "prefix marginals": lambda d: random_prefix_marginals(d, 60, np.random.default_rng(0)),
+    "projected histograms": lambda d: random_projected_histograms(d, 60, 7, np.random.default_rng(0)),
+    "projected histograms of all rows": lambda d: random_projected_histograms(
+        replace(d, targets=()), 60, 2, np.random.default_rng(0)
+    ),
 }
 
 
@@ -110,6 +116,7 @@ def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(relat
         random_linear_thresholds(domain, 30, random),
         random_mixed_marginals(domain, 30, random),
         random_prefix_marginals(domain, 30, random),
+        random_projected_histograms(domain, 30, 5, random),
         Pairs.over(domain, [np.array([40000])], most_cells=100),
     )
     workload = Workload(families, MinMax.of(schema), domain)
@@ -171,6 +178,32 @@ def test_marginals_count_like_a_cross_table(schema: Schema, domain: Domain) -> N
     assert len(family.cell_names(0, domain)) == len(wanted)
 
 
+def test_projected_histograms_count_rows_between_the_cuts_of_their_direction(
+    schema: Schema, domain: Domain
+) -> None:
+    table = random_table(domain, 300, seed=7)
+    family = random_projected_histograms(domain, 20, 6, np.random.default_rng(8))
+    positions = MinMax.of(schema).positions(table)
+    found = count(Workload((family,), MinMax.of(schema), domain), table)[0]
+    names = [axis.name for axis in domain.axes]
+    for query in range(20):
+        cuts = family.first[query] + family.step[query] * np.arange(5)
+        inside = np.searchsorted(cuts, positions @ family.directions[query].astype(np.int64))
+        target = names.index(family.classes.group_of(family.blocks[query]))
+        expected = np.zeros((6, domain.sizes[target]), int)
+        np.add.at(expected, (inside, table.codes[:, target]), 1)
+        assert found[query][family.filled[query]].tolist() == expected.ravel().tolist()
+
+
+def test_numbers_that_can_be_missing_take_no_part_in_a_direction() -> None:
+    columns = {**SMALL["columns"], "age": {**SMALL["columns"]["age"], "nullable": True}}
+    domain = Codec(Schema.from_dict({**SMALL, "columns": columns})).domain
+    family = random_projected_histograms(domain, 9, 4, np.random.default_rng(0))
+    age, wage = family.directions[:, domain.numerical.index("age")], family.directions[:, 1]
+    assert not age.any() and wage.all()
+    assert "·age" not in family.describe(0, domain) and "·wage" in family.describe(0, domain)
+
+
 def test_mixed_marginals_count_rows_at_or_below_their_bounds(schema: Schema, domain: Domain) -> None:
     table = random_table(domain, 300, seed=7)
     family = random_mixed_marginals(domain, 20, np.random.default_rng(8))
@@ -179,7 +212,9 @@ def test_mixed_marginals_count_rows_at_or_below_their_bounds(schema: Schema, dom
     for query in range(20):
         column, bound = np.asarray(family.columns)[query], np.asarray(family.bounds)[query]
         below = (positions[:, column] <= bound).all(axis=1)
-        target = domain.targets[[domain.axes[t].name for t in domain.targets].index(family.label(query))]
+        target = domain.targets[
+            [domain.axes[t].name for t in domain.targets].index(family.classes.group_of(family.blocks[query]))
+        ]
         wanted = [int((below & (table.codes[:, target] == c)).sum()) for c in range(domain.sizes[target])]
         assert found[query][family.filled[query]].tolist() == wanted
 

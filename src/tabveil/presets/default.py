@@ -15,7 +15,7 @@ from tabveil.errors import InvalidInput
 from tabveil.presets.preset import Task, Watch
 from tabveil.privacy import Relation
 from tabveil.projection import Annealing, Relaxed, project
-from tabveil.queries import GRID, Pairs
+from tabveil.queries import GRID, Pairs, QueryFamily, random_projected_histograms
 from tabveil.ranks import learn_ranks
 from tabveil.rappp import Ask, Plan, Result, Status, rappp
 from tabveil.scale import Lattice
@@ -50,6 +50,7 @@ class Outline:
     alone: Fraction  # ρ for every categorical column alone
     together: Fraction  # ρ for the cross-tables that are measured without choosing
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
+    projected: bool  # whether each round also asks for projected histograms, after its cross-tables
     plan: Plan
 
 
@@ -64,6 +65,11 @@ class Default:
     most_noise: float = 0.06  # in a table with a target, as a share of all rows
     select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
     rounds: int = 10
+    projected_share: Fraction = Fraction(20, 100)  # of what is left, where noise is strong
+    projected_up_to: float = 4000.0  # strength; beyond it cross-tables alone are as good, and quicker
+    projected: int = 256  # random directions to choose from
+    projected_bins: int = 8
+    projected_picks: int = 2  # in every round
     picks_in_a_group: int = 8  # of candidates: picking from fewer is quicker and, in our tests, no worse
     most_cells: int = 2**14
     most_memory: int = 8 * 10**9  # bytes
@@ -81,9 +87,13 @@ class Default:
         edges = ranks.bins(bins_for(task.strength(total)))
         names = [ranks.words(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
-        workload = Workload((pairs,), ranks, domain)
-
         outline = self.outline(task, pairs, total, unspent)
+        families: tuple[QueryFamily, ...] = (pairs,)
+        if outline.projected:
+            random = np.random.default_rng(task.seed)
+            families += (random_projected_histograms(domain, self.projected, self.projected_bins, random),)
+        workload = Workload(families, ranks, domain)
+
         known = _numbers_alone(pairs, edges, special, total, noise)
         counts = dict(_kinds_alone(domain, special, total, noise))
         if categorical := pairs.categorical:
@@ -99,7 +109,7 @@ class Default:
 
         start = independent_columns(domain, counts, self.rows, task.seed)
         reference = max(
-            [curator.noise_of(pairs, a.picks, a.measure) for r in plan.rounds for a in r], default=1
+            [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds], default=1
         )
         rounds = len(plan.rounds) + 1  # and the last projection
         result = rappp(
@@ -134,8 +144,11 @@ class Default:
             with_targets, together = with_targets[:0], Fraction(0)
         spent = self.count_cost(task) + for_ranks - unspent + alone + together
         candidates = len(pairs) - len(pairs.layout.columns) - len(with_targets)
-        plan = self._plan(candidates, rho - spent, task.strength(total))
-        return Outline(alone, together, with_targets, plan)
+        strength = task.strength(total)
+        numbers = sum(axis is None for axis in domain.kinds)
+        projected = numbers > 1 and strength < self.projected_up_to
+        plan = self._plan(candidates, rho - spent, strength, projected)
+        return Outline(alone, together, with_targets, projected, plan)
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
@@ -160,18 +173,24 @@ class Default:
         noise = noise_of(task.relation, pairs, len(picks), rho, task.each) * np.sqrt(2 / np.pi)
         return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
-    def _plan(self, candidates: int, rho: Fraction, strength: float) -> Plan:
+    def _plan(self, candidates: int, rho: Fraction, strength: float, projected: bool) -> Plan:
         """Few cross-tables where noise is strong, many where it is weak, in rounds of equal size."""
         tables = min(candidates, max(4, int(strength ** (2 / 3) / 2)))
         if tables == 0:
             return Plan(Fraction(0), ())
         sizes = np.diff(np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)).tolist()
-        each, select = rho / tables, self.select_share
-        asks = [
-            Ask(0, k, each * k * select, each * k * (1 - select), groups=max(1, k // self.picks_in_a_group))
-            for k in sizes
+        share = self.projected_share if projected else Fraction(0)
+
+        def ask(family: int, picks: int, rho: Fraction, groups: int) -> Ask:
+            return Ask(family, picks, rho * self.select_share, rho * (1 - self.select_share), groups)
+
+        rounds = [
+            [ask(0, k, rho * (1 - share) * k / tables, max(1, k // self.picks_in_a_group))] for k in sizes
         ]
-        return Plan(Fraction(0), tuple((ask,) for ask in asks))
+        if projected:
+            for asks in rounds:
+                asks.append(ask(1, self.projected_picks, rho * share / len(rounds), 1))
+        return Plan(Fraction(0), tuple(map(tuple, rounds)))
 
 
 def independent_columns(domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int) -> Relaxed:

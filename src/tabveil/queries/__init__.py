@@ -3,6 +3,7 @@
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.marginals import Marginals, marginals_with_targets
 from tabveil.queries.pairs import Pairs
+from tabveil.queries.projections import ProjectedHistograms, random_projected_histograms
 from tabveil.queries.rows import GRID, Hard, Rows, Soft, Step, real_rows
 from tabveil.queries.thresholds import (
     LinearThresholds,
@@ -12,7 +13,13 @@ from tabveil.queries.thresholds import (
     random_prefix_marginals,
 )
 
-FAMILIES: tuple[type[QueryFamily], ...] = (Pairs, Marginals, LinearThresholds, MixedMarginals)
+FAMILIES: tuple[type[QueryFamily], ...] = (
+    Pairs,
+    Marginals,
+    LinearThresholds,
+    MixedMarginals,
+    ProjectedHistograms,
+)
 
 __all__ = [
     "FAMILIES",
@@ -22,6 +29,7 @@ __all__ = [
     "Marginals",
     "MixedMarginals",
     "Pairs",
+    "ProjectedHistograms",
     "QueryFamily",
     "Rows",
     "Soft",
@@ -30,5 +38,6 @@ __all__ = [
     "random_linear_thresholds",
     "random_mixed_marginals",
     "random_prefix_marginals",
+    "random_projected_histograms",
     "real_rows",
 ]

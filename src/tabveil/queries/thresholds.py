@@ -48,6 +48,15 @@ class Classes:
         """How much each row belongs to each class, [classes, rows]."""
         return rows.cells[self.factors].prod(axis=1)
 
+    def group_of(self, block: Array) -> str:
+        """The name of the columns whose classes stand in a block."""
+        first = int(block[0])
+        return next(name for name, group in zip(self.names, self.groups, strict=True) if first in group)
+
+    def there(self, blocks: Array) -> np.ndarray:
+        """Which places of some blocks hold a class, and not padding."""
+        return np.asarray(blocks) != len(self.factors) - 1
+
     def blocks(self, groups: np.ndarray) -> np.ndarray:
         """For each group number, its classes, padded with the empty class."""
         return padded(self.groups, len(self.factors) - 1)[groups]
@@ -69,16 +78,11 @@ class ClassConditional(QueryFamily):
 
     @property
     def filled(self) -> np.ndarray:
-        return np.asarray(self.blocks) != len(self.classes.factors) - 1
+        return self.classes.there(self.blocks)
 
     def cell_names(self, query: int, domain: Domain) -> list[str]:
         block = np.asarray(self.blocks)[query]
         return [self.classes.labels[c] for c in block[self.filled[query]]]
-
-    def label(self, query: int) -> str:
-        """The name of the columns whose classes this query is answered for."""
-        first = int(np.asarray(self.blocks)[query, 0])
-        return next(n for n, g in zip(self.classes.names, self.classes.groups, strict=True) if first in g)
 
 
 @jax.tree_util.register_dataclass
@@ -95,7 +99,7 @@ class LinearThresholds(ClassConditional):
     blocks: Array
 
     def below(self, rows: Rows, step: Step) -> jax.Array:
-        return step(self.offsets[:, None] - _weighted_sum(self.directions, rows.values), self.unit)
+        return step(self.offsets[:, None] - weighted_sum(self.directions, rows.values), self.unit)
 
     def take(self, picks: Array) -> Self:
         return replace(
@@ -103,9 +107,9 @@ class LinearThresholds(ClassConditional):
         )
 
     def describe(self, query: int, domain: Domain) -> str:
-        weights = np.asarray(self.directions)[query] * (GRID / self.unit)
-        line = " ".join(f"{w:+.3f}·{name}" for w, name in zip(weights, domain.numerical, strict=True))
-        return f"{line} ≤ {np.asarray(self.offsets)[query] / self.unit:.3f}, by {self.label(query)}"
+        line = in_words(np.asarray(self.directions)[query] * (GRID / self.unit), domain)
+        group = self.classes.group_of(self.blocks[query])
+        return f"{line} ≤ {np.asarray(self.offsets)[query] / self.unit:.3f}, by {group}"
 
 
 @jax.tree_util.register_dataclass
@@ -138,7 +142,7 @@ class MixedMarginals(ClassConditional):
     def describe(self, query: int, domain: Domain) -> str:
         pairs = zip(np.asarray(self.columns)[query], np.asarray(self.bounds)[query], strict=True)
         line = " and ".join(f"{domain.numerical[c]} ≤ {b / GRID:.3f}" for c, b in pairs)
-        return f"{line}, by {self.label(query)}"
+        return f"{line}, by {self.classes.group_of(self.blocks[query])}"
 
 
 def random_linear_thresholds(
@@ -150,7 +154,7 @@ def random_linear_thresholds(
     offsets = random.standard_normal(count)
     scale = np.floor((2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0)))
     unit = float(GRID * scale)
-    classes, blocks = _random_blocks(domain, count, random, labels)
+    classes, blocks = random_blocks(domain, count, random, labels)
     whole = np.clip(
         np.floor(offsets * unit), -(2**30), 2**30
     )  # margins stay inside 32 bits, decisions unchanged
@@ -170,7 +174,7 @@ def random_mixed_marginals(
     numbers = min(numbers, len(domain.numerical))
     columns = np.argsort(random.random((count, len(domain.numerical))), axis=1)[:, :numbers]
     bounds = random.integers(0, GRID + 1, (count, numbers))
-    classes, blocks = _random_blocks(domain, count, random, labels)
+    classes, blocks = random_blocks(domain, count, random, labels)
     return MixedMarginals(columns.astype(np.int32), bounds.astype(np.int32), classes, blocks)
 
 
@@ -181,14 +185,20 @@ def random_prefix_marginals(
     return random_mixed_marginals(domain, count, random, labels=[()], numbers=numbers)
 
 
-def _random_blocks(
-    domain: Domain, count: int, random: np.random.Generator, labels: Sequence[Sequence[int]] | None
+def in_words(weights: np.ndarray, domain: Domain) -> str:
+    """A weighted sum of numbers."""
+    return " ".join(f"{w:+.3f}·{name}" for w, name in zip(weights, domain.numerical, strict=True) if w)
+
+
+def random_blocks(
+    domain: Domain, count: int, random: np.random.Generator, labels: Sequence[Sequence[int]] | None = None
 ) -> tuple[Classes, np.ndarray]:
+    """The classes of some labels (of all targets, else all rows), and those of a random label each."""
     classes = Classes.of(labels or [(t,) for t in domain.targets] or [()], domain)
     return classes, classes.blocks(random.integers(0, len(classes.groups), count))
 
 
-def _weighted_sum(directions: Array, values: jax.Array) -> jax.Array:
+def weighted_sum(directions: Array, values: jax.Array) -> jax.Array:
     """⟨θ, x⟩ for every query and row; 32-bit integers for real rows, floats for relaxed ones."""
     if jnp.issubdtype(values.dtype, jnp.floating):
         return jnp.asarray(directions, jnp.float32) @ values

@@ -1,0 +1,114 @@
+"""Histograms along a direction: where the rows of each class lie on a line through all numbers.
+
+A halfspace asks one thing about a direction. A histogram asks for every bin at once and costs the same: a
+row is in one bin of it.
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tabveil.queries.family import QueryFamily
+from tabveil.queries.rows import GRID, Array, Rows, Step, everyone
+from tabveil.queries.thresholds import Classes, in_words, random_blocks, weighted_sum
+from tabveil.table import Domain
+
+BATCH = 2**14  # rows counted at once
+REACH = 2.0  # how far bins reach to either side, in standard deviations of independent columns
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ProjectedHistograms(QueryFamily):
+    """Rows of each class in each bin along ⟨θ, x⟩, in integers; the outer bins are open."""
+
+    name: ClassVar[str] = "projected histograms"
+
+    directions: Array  # [queries, numerical], whole numbers; L1 norm under 2^14
+    first: Array  # [queries], where the first bin ends; whole numbers
+    step: Array  # [queries], how wide the inner bins are; whole numbers
+    bins: int = field(metadata={"static": True})
+    unit: float = field(metadata={"static": True})  # what 1 in the scale of the numbers measures in ours
+    classes: Classes
+    blocks: Array  # [queries, classes of its group]
+
+    def answers(self, rows: Rows, step: Step) -> jax.Array:
+        cuts = self.first[:, None] + self.step[:, None] * np.arange(self.bins - 1, dtype=np.int32)
+        sums = weighted_sum(self.directions, rows.values)
+        below = step(cuts[:, :, None] - sums[:, None, :], self.unit)  # [queries, cuts, rows]
+        members = self.classes.members(rows)[self.blocks]  # [queries, classes, rows]
+        counts = jnp.einsum("qkn,qcn->qkc", below, members)
+        everyone = members.sum(axis=2)[:, None, :]
+        return jnp.diff(counts, axis=1, prepend=0, append=everyone).reshape(len(cuts), -1)
+
+    def folded_counts(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        total = self.nothing().reshape(len(self), self.bins, -1)
+        axes = [self._axis(query, domain) for query in range(len(self))]
+        first, step = np.asarray(self.first, np.int64), np.asarray(self.step, np.int64)
+        directions = np.asarray(self.directions, np.float64).T
+        for start in range(0, len(codes), BATCH):
+            part = slice(start, start + BATCH)
+            # Whole numbers below 2^53 are exact in any order of adding: no row can disturb another.
+            sums = (positions[part].astype(np.float64) @ directions).astype(np.int64)
+            inside = np.clip(-((first - sums) // step), 0, self.bins - 1) * total.shape[2]
+            for query, (cell, axis) in enumerate(zip(inside.T, axes, strict=True)):
+                cell = cell if axis is None else cell + codes[part, axis]
+                total[query] += np.bincount(cell, minlength=total[query].size).reshape(total[query].shape)
+        return total.reshape(len(self), -1)
+
+    def _axis(self, query: int, domain: Domain) -> int | None:
+        """The axis whose classes this query is answered for; None is all rows."""
+        cell = int(self.classes.factors[self.blocks[query, 0], 0])
+        return None if cell == everyone(domain) else int(np.searchsorted(domain.offsets, cell, "right")) - 1
+
+    @property
+    def filled(self) -> np.ndarray:
+        return np.tile(self.classes.there(self.blocks), (1, self.bins))
+
+    @property
+    def footprint(self) -> int:
+        return self.bins - 1
+
+    def take(self, picks: Array) -> Self:
+        return replace(
+            self,
+            directions=self.directions[picks],
+            first=self.first[picks],
+            step=self.step[picks],
+            blocks=self.blocks[picks],
+        )
+
+    def describe(self, query: int, domain: Domain) -> str:
+        line = in_words(np.asarray(self.directions)[query] * (GRID / self.unit), domain)
+        return f"{line}, by {self.classes.group_of(self.blocks[query])}"
+
+    def cell_names(self, query: int, domain: Domain) -> list[str]:
+        cuts = (self.first[query] + self.step[query] * np.arange(self.bins - 1)) / self.unit
+        places = [*(f"up to {cut:.3f}" for cut in cuts), f"above {cuts[-1]:.3f}"]
+        block = np.asarray(self.blocks)[query]
+        labels = [self.classes.labels[c] for c in block[self.classes.there(block)]]
+        return [" × ".join(filter(None, names)) for names in product(places, labels)]
+
+
+def random_projected_histograms(
+    domain: Domain, count: int, bins: int, random: np.random.Generator
+) -> ProjectedHistograms:
+    """Histograms along random directions, a random label each; numbers that can be missing take no part.
+
+    Bins lie where the sum of independent, evenly spread numbers would be; the outer ones are open.
+    """
+    directions = random.standard_normal((count, len(domain.numerical)))
+    directions *= [axis is None for axis in domain.kinds]
+    numbers = len(domain.numerical)
+    scale = np.floor((2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0)))
+    whole = np.rint(directions * scale)
+    middle, spread = whole.sum(axis=1) * GRID / 2, GRID * np.sqrt((whole**2).sum(axis=1) / 12)
+    step = np.maximum(1, np.rint(2 * REACH * spread / bins))
+    first = np.rint(middle - step * (bins - 2) / 2)
+    classes, blocks = random_blocks(domain, count, random)
+    whole, first, step = (array.astype(np.int32) for array in (whole, first, step))
+    return ProjectedHistograms(whole, first, step, bins, float(GRID * scale), classes, blocks)
