@@ -593,6 +593,6 @@ def _set_up_jax() -> None:
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tabveil" / "programs"
         jax.config.update("jax_compilation_cache_dir", str(cache))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)  # on a GPU even small ones add up
     # A fit needs a few hundred megabytes of a GPU; without this JAX takes three quarters of it.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -69,10 +70,7 @@ class Relaxed:
     @property
     def probabilities(self) -> jax.Array:
         """Softmax within each axis, [cells, rows]."""
-        axis = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        member = jnp.asarray(axis[None, :] == np.arange(len(self.sizes))[:, None], jnp.float32)
-        weights = jnp.exp(self.logits)
-        return weights / (member.T @ (member @ weights))
+        return _softmax(self.logits, self.sizes)
 
     def rows(self) -> Rows:
         """The relaxed rows as queries see them."""
@@ -85,6 +83,14 @@ class Relaxed:
             logits=jnp.clip(self.logits, -LOGIT_LIMIT, LOGIT_LIMIT),
             numbers=jnp.clip(self.numbers, 0.0, 1.0),
         )
+
+
+@partial(jax.jit, static_argnames="sizes")
+def _softmax(logits: jax.Array, sizes: tuple[int, ...]) -> jax.Array:
+    axis = np.repeat(np.arange(len(sizes)), sizes)
+    member = jnp.asarray(axis[None, :] == np.arange(len(sizes))[:, None], jnp.float32)
+    weights = jnp.exp(logits)
+    return weights / (member.T @ (member @ weights))
 
 
 @jax.tree_util.register_dataclass

@@ -110,6 +110,17 @@ def rappp(
     return Result(workload, table, total, tuple(answers), measured)
 
 
+def rehearse(workload: Workload, room: Sequence[int], rows: int) -> None:
+    """Compile what the rounds will run, on an empty table and without a step, while others count rows."""
+    domain = workload.domain
+    logits = jax.device_put(np.zeros((domain.cells, rows), np.float32))
+    numbers = jax.device_put(np.zeros((len(domain.numerical), rows), np.float32))
+    empty = Relaxed(logits, numbers, domain.sizes)
+    for family in workload.families:
+        family.tally(_rows(empty))
+    project(empty, Measured.reserve(workload.families, room), Annealing(stages=0))
+
+
 def _worst(
     curator: Curator, workload: Workload, ask: Ask, table: Relaxed, total: int, answers: Sequence[Answer]
 ) -> np.ndarray:

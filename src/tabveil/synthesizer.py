@@ -12,7 +12,6 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
@@ -293,8 +292,8 @@ def _measurements(result: Result) -> Iterable[Measurement]:
 
 
 def _wake_device() -> None:
-    """Let JAX find its device and run something; on a GPU that takes seconds, in which rows can be read."""
-    jax.block_until_ready(jnp.zeros(1) + 1)
+    """Let JAX find its device; on a GPU that takes a second or two, in which rows can be read."""
+    jax.block_until_ready(jax.device_put(np.zeros(1)))
 
 
 def _request(data: object, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:

@@ -6,18 +6,19 @@ All rules below come from public things: the schema, ε and δ, and the (noisy o
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from threading import Thread
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload, noise_of
 from tabveil.errors import InvalidInput
 from tabveil.presets.preset import Task, Watch
 from tabveil.privacy import Relation
-from tabveil.projection import Annealing, Relaxed, project
+from tabveil.projection import LOGIT_LIMIT, Annealing, Relaxed, project
 from tabveil.queries import GRID, Pairs, QueryFamily, random_projected_histograms
 from tabveil.ranks import learn_ranks
-from tabveil.rappp import Ask, Plan, Result, Status, rappp
+from tabveil.rappp import Ask, Plan, Result, Status, rappp, rehearse
 from tabveil.scale import Lattice
 from tabveil.table import Domain
 
@@ -93,6 +94,10 @@ class Default:
             random = np.random.default_rng(task.seed)
             families += (random_projected_histograms(domain, self.projected, self.projected_bins, random),)
         workload = Workload(families, ranks, domain)
+        first = len(pairs.layout.columns) + len(outline.with_targets)  # known before the first round
+        room = np.array(outline.plan.room(len(families))) + [first, 0][: len(families)]
+        rehearsal = Thread(target=rehearse, args=(workload, room.tolist(), self.rows))
+        rehearsal.start()
 
         known = _numbers_alone(pairs, edges, special, total, noise)
         counts = dict(_kinds_alone(domain, special, total, noise))
@@ -112,6 +117,7 @@ class Default:
             [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds], default=1
         )
         rounds = len(plan.rounds) + 1  # and the last projection
+        rehearsal.join()
         result = rappp(
             curator,
             workload,
@@ -128,7 +134,7 @@ class Default:
         table, progress = project(result.table, result.measured, self.at_the_end)
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
         even, slack = evenly_within_bins(np.asarray(table.numbers), edges, ordinary(table, domain))
-        return replace(result, table=replace(table, numbers=jnp.asarray(even)), slack=slack)
+        return replace(result, table=replace(table, numbers=jax.device_put(even)), slack=slack)
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
@@ -201,7 +207,8 @@ def independent_columns(domain: Domain, counts: Mapping[int, np.ndarray], rows: 
         logits[offset : offset + size] += np.log(counts[axis] / counts[axis].sum())[:, None]
     even = np.tile((np.arange(rows, dtype=np.float32) + 0.5) / rows, (len(domain.numerical), 1))
     numbers = random.permuted(even, axis=1)
-    return Relaxed(jnp.asarray(logits), jnp.asarray(numbers), domain.sizes).clipped()
+    limited = np.clip(logits, -LOGIT_LIMIT, LOGIT_LIMIT)
+    return Relaxed(jax.device_put(limited), jax.device_put(numbers), domain.sizes)
 
 
 def ordinary(table: Relaxed, domain: Domain) -> np.ndarray:
