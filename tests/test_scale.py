@@ -358,3 +358,27 @@ def test_a_coarse_lattice_still_holds_round_numbers() -> None:
     assert lattice.step[0] == 5
     back = lattice.numbers(lattice.points(np.array([[0.0], [40_000.0], [50_000.0], [5_000_000.0]])))
     assert back.ravel().tolist() == [0, 40_000, 50_000, 5_000_000]
+
+
+@pytest.mark.parametrize(
+    ("rule", "piled_up"),
+    [
+        ({"min": -19_998, "max": 4_209_995, "decimals": 0}, [0, 40_000, -5_000, -19_998, 4_209_995]),
+        ({"min": -10_000.5, "max": 999_999.99}, [0, 12_000, -250, -10_000.5, 999_999.99]),
+        ({"min": -1 / 3, "max": 2 / 3}, [0, 0.25, 0.1, 0.3, -1 / 3, 2 / 3]),
+        ({"min": 0.5, "max": 9.5, "decimals": 1}, [0.5, 0.7, 3.0, 9.5]),
+    ],
+)
+def test_zero_and_round_numbers_are_points_wherever_the_bounds_are(rule: dict, piled_up: list) -> None:
+    lattice = Lattice.of(schema_of(rule))
+    back = lattice.numbers(lattice.points(np.array(piled_up, float)[:, None]))
+    assert back.ravel().tolist() == piled_up
+
+
+def test_an_early_release_keeps_the_points_that_it_was_made_with() -> None:
+    schema = schema_of({"min": -19_998, "max": 4_209_995, "decimals": 0}, {"min": -1 / 3, "max": 2 / 3})
+    early = {"kind": "ranks", "starts": [[0, 7], [0, 9]], "heights": [[0, 0.5, 1], [0, 0.5, 1]]}
+    lattice = scale_from_dict(early, schema).lattice
+    assert lattice.numbers(np.array([[4000, 3]])).tolist() == [[2, -1 / 3 + 3 / 2**20]]
+    again = scale_from_dict(Ranks(Lattice.of(schema), *[(np.array([0]),) * 2] * 2).to_dict(), schema).lattice
+    assert again.numbers(again.points(np.zeros((1, 2)))).tolist() == [[0, 0]]

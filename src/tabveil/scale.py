@@ -13,7 +13,7 @@ from tabveil.table import Codec, Table
 
 CHUNK = 2**13  # rows placed at a time, so that what is in between stays in a processor's cache
 FINEST = 2**20
-"""The most points a column is told apart by before noise."""
+"""About the most points a column is told apart by before noise."""
 
 
 class Scale(Protocol):
@@ -69,8 +69,9 @@ class MinMax:
 
 @dataclass(frozen=True)
 class Lattice:
-    """The points that numbers of each column may lie on: the declared decimals, or 2²⁰ steps if finer.
+    """The points that numbers of each column may lie on: the declared decimals, or round steps if finer.
 
+    Zero and round numbers are points wherever the bounds are, for there rows pile up; so are the bounds.
     Special and missing values are points of their own, after those of the numbers.
     """
 
@@ -78,35 +79,47 @@ class Lattice:
     low: np.ndarray
     high: np.ndarray
     step: np.ndarray
+    first: np.ndarray  # where the first point would lie if it were not kept inside the bounds
+    digits: tuple[int | None, ...]  # of round points after the dot; None where points are not round
     sizes: tuple[int, ...]  # points of numbers
     kinds: tuple[tuple[str, ...], ...]  # names of the special points
 
     @classmethod
-    def of(cls, schema: Schema) -> "Lattice":
-        """The lattice of the schema's numerical columns; public."""
-        step, sizes = [], []
+    def of(cls, schema: Schema, from_bound: bool = False) -> "Lattice":
+        """The lattice of the schema's numerical columns; public.
+
+        Early releases counted their steps `from_bound`, the lower one, and not from zero.
+        """
+        step, first, sizes, digits = [], [], [], []
         for column in _numerical(schema):
-            span = column.max - column.min
-            finest = span / FINEST or span  # a span so small that its parts underflow has two points
-            # A whole number of the declared units, or round values would fall between the points.
-            unit = finest if column.decimals is None else 10.0**-column.decimals
-            wanted = unit * max(1, math.ceil(finest / unit))
+            wanted = _step(column, from_bound)
+            steps = column.min / wanted  # from zero; beyond 2^50 floats cannot tell steps apart
+            round_ones = not from_bound and abs(steps) < 2**50
+            start = math.floor(steps + 1e-6) * wanted if round_ones else column.min
             step.append(wanted)
-            sizes.append(math.ceil(span / wanted - 1e-6) + 1)  # the last point is the upper bound
+            first.append(start)
+            digits.append(max(0, -math.floor(math.log10(wanted))) if round_ones else None)
+            sizes.append(math.ceil((column.max - start) / wanted - 1e-6) + 1)  # the last is the upper bound
         bounds = MinMax.of(schema)
         domain = Codec(schema).domain
         kinds = tuple(domain.special(number) for number in range(len(domain.numerical)))
-        return cls(schema.numerical, bounds.low, bounds.high, np.array(step, float), tuple(sizes), kinds)
+        arrays = bounds.low, bounds.high, np.array(step, float), np.array(first, float)
+        return cls(schema.numerical, *arrays, tuple(digits), tuple(sizes), kinds)
 
     def points(self, numbers: np.ndarray) -> np.ndarray:
         """The nearest point of each number, [rows, numerical]; each from its own cell alone."""
-        nearest = np.rint((numbers - self.low) / self.step)
+        nearest = np.rint((numbers - self.first) / self.step)
         last = np.array(self.sizes, float) - 1
-        return np.where(numbers >= self.high, last, np.clip(nearest, 0, last)).astype(np.int64)
+        inside = np.where(numbers <= self.low, 0, np.clip(nearest, 0, last))
+        return np.where(numbers >= self.high, last, inside).astype(np.int64)
 
     def numbers(self, points: np.ndarray) -> np.ndarray:
         """The numbers at these points."""
-        return np.minimum(self.low + points * self.step, self.high)
+        found = np.array(self.first + points * self.step)
+        for column, digits in enumerate(self.digits):
+            if digits is not None:  # 3 × 0.1 is 0.30000000000000004
+                found[..., column] = found[..., column].round(min(digits, 300))
+        return np.clip(found, self.low, self.high)
 
     def points_of(self, table: Table) -> np.ndarray:
         """The point of every number, special ones included, [rows, numerical]."""
@@ -126,7 +139,7 @@ class Lattice:
         """Runs [start, stop) of points of one column as the numbers they cover."""
         size = self.sizes[column]
         points = np.stack([runs[:, 0], runs[:, 1] - 1])
-        ends = np.minimum(self.low[column] + points * self.step[column], self.high[column])
+        ends = np.clip(self.first[column] + points * self.step[column], self.low[column], self.high[column])
         spans = [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
         special = runs[:, 0] - size
         return [
@@ -195,7 +208,8 @@ class Ranks:
     def span(self, column: int, low: float, high: float) -> tuple[float, float]:
         lattice, heights = self.lattice, self.heights[column]
         points = np.arange(lattice.sizes[column])
-        numbers = np.minimum(lattice.low[column] + points * lattice.step[column], lattice.high[column])
+        numbers = lattice.first[column] + points * lattice.step[column]
+        numbers = np.clip(numbers, lattice.low[column], lattice.high[column])
         first = int(np.searchsorted(numbers, low - 1e-9 * lattice.step[column], "left"))
         last = int(np.searchsorted(numbers, high + 1e-9 * lattice.step[column], "right"))
         starts = np.append(self.starts[column], lattice.sizes[column])
@@ -233,6 +247,7 @@ class Ranks:
     def to_dict(self) -> dict:
         return {
             "kind": "ranks",
+            "from": "zero",
             "starts": [s.tolist() for s in self.starts],
             "heights": [h.tolist() for h in self.heights],
         }
@@ -244,7 +259,7 @@ def scale_from_dict(content: dict, schema: Schema) -> Scale:
         return MinMax.of(schema)
     starts = tuple(np.array(s, np.int64) for s in content["starts"])
     heights = tuple(np.array(h, float) for h in content["heights"])
-    return Ranks(Lattice.of(schema), starts, heights)
+    return Ranks(Lattice.of(schema, from_bound=content.get("from") != "zero"), starts, heights)
 
 
 def _around(heights: np.ndarray, runs: np.ndarray) -> np.ndarray:
@@ -259,6 +274,19 @@ def _places(shares: np.ndarray) -> np.ndarray:
 
 def _numerical(schema: Schema) -> list[Numerical]:
     return list(schema.numbers.values())
+
+
+def _step(column: Numerical, as_it_is: bool) -> float:
+    """How far apart points are: the declared unit, or more where that would make more than FINEST of them."""
+    span = column.max - column.min
+    finest = span / FINEST or span  # a span so small that its parts underflow has two points
+    if column.decimals is not None and 10.0**-column.decimals >= finest:
+        return 10.0**-column.decimals
+    if as_it_is:
+        unit = finest if column.decimals is None else 10.0**-column.decimals
+        return unit * max(1, math.ceil(finest / unit))
+    tens = 10.0 ** math.floor(math.log10(finest))
+    return next((m * tens for m in (1, 2, 5, 10) if m * tens >= finest * (1 - 1e-9)), finest)
 
 
 def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
