@@ -22,7 +22,7 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table as Grid  # noqa: E402
 
 import tabveil as tv  # noqa: E402
-from tabveil import cli, rappp, rows  # noqa: E402
+from tabveil import device, rappp, rows  # noqa: E402
 from tabveil.presets import default  # noqa: E402
 from tabveil.privacy import OpenDPNoise  # noqa: E402
 from tabveil.queries import FAMILIES  # noqa: E402
@@ -71,7 +71,7 @@ def main() -> None:
     options.add_argument("--epsilon", type=float, default=1.0)
     options.add_argument("--preset", default="default")
     asked = options.parse_args()
-    cli._set_up_jax()
+    device.set_up()
 
     clock = Clock()
     for place, name, part in (

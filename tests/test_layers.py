@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "tabveil"
 # Each room may import the rooms named here, and no other.
 MAY_IMPORT = {
     "errors": set(),
+    "device": set(),
     "measurement": set(),
     "strangers": set(),
     "spreadsheets": set(),
@@ -44,8 +45,8 @@ MAY_IMPORT = {
         "table", "where",
     },
     "synthesizer": {
-        "curator", "engines", "errors", "evidence", "grouping", "logs", "measurement", "plot", "presets",
-        "privacy", "rappp", "release", "repair", "report", "rows", "schema", "sources", "table",
+        "curator", "device", "engines", "errors", "evidence", "grouping", "logs", "measurement", "plot",
+        "presets", "privacy", "rappp", "release", "repair", "report", "rows", "schema", "sources", "table",
     },
     "metrics": {"errors", "schema", "sources", "table"},
     "audit": {

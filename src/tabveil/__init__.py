@@ -5,15 +5,45 @@
 >>> synthetic = model.sample(10_000)  # doctest: +SKIP
 """
 
-from tabveil import plot
-from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
-from tabveil.metrics import evaluate
-from tabveil.privacy import Budget, Ledger, Relation
-from tabveil.release import Release
-from tabveil.schema import Categorical, Numerical, Schema
-from tabveil.synthesizer import RAP, RAPpp
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-load = Release.load
+if TYPE_CHECKING:
+    from tabveil import plot
+    from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
+    from tabveil.metrics import evaluate
+    from tabveil.privacy import Budget, Ledger, Relation
+    from tabveil.release import Release
+    from tabveil.schema import Categorical, Numerical, Schema
+    from tabveil.synthesizer import RAP, RAPpp
+
+    load = Release.load
+
+ROOMS = {
+    "errors": ("BudgetExceeded", "InvalidInput", "LedgerDamaged", "TabveilError"),
+    "metrics": ("evaluate",),
+    "privacy": ("Budget", "Ledger", "Relation"),
+    "release": ("Release",),
+    "schema": ("Categorical", "Numerical", "Schema"),
+    "synthesizer": ("RAP", "RAPpp"),
+}
+"""Where public names live. They are loaded when they are first used, so that a device can be woken before."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load":
+        return import_module("tabveil.release").Release.load
+    if name == "plot":
+        return import_module("tabveil.plot")
+    for room, names in ROOMS.items():
+        if name in names:
+            return getattr(import_module(f"tabveil.{room}"), name)
+    raise AttributeError(f"tabveil has no {name}.")
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 __all__ = [
     "RAP",

@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
-import jax
 import typer
 from rich.box import SIMPLE
 from rich.console import Console
@@ -559,7 +558,6 @@ def _balance(ledger: Ledger, delta: float) -> str:
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and an exit code, never a traceback."""
-    _set_up_jax()
     try:
         app()
     except TabveilError as problem:
@@ -583,16 +581,3 @@ def main() -> None:
             markup=False,
         )
         sys.exit(1)
-
-
-def _set_up_jax() -> None:
-    """Let the next run start warm, and leave others room on a GPU.
-
-    JAX keeps compiled programs (public shapes and code, no data) on disk.
-    """
-    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tabveil" / "programs"
-        jax.config.update("jax_compilation_cache_dir", str(cache))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)  # on a GPU even small ones add up
-    # A fit needs a few hundred megabytes of a GPU; without this JAX takes three quarters of it.
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

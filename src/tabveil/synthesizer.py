@@ -8,13 +8,12 @@ from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
-import jax
 import numpy as np
 import pandas as pd
 
+from tabveil import device
 from tabveil.curator import Curator
 from tabveil.engines import Engine, Local, engine_named
 from tabveil.errors import InvalidInput, TabveilError
@@ -107,7 +106,7 @@ class RAPpp:
                 )
             budget = Budget(self.epsilon, self._delta(source, relation))
             rows = EncodedRows(source, Codec(schema), engine, lambda share: watch(Status.reading(share)))
-            Thread(target=_wake_device).start()
+            device.wake()
             with self._open_ledger(relation) as ledger:
                 label = f"A fit with ε = {self.epsilon:g}"
                 request = _request(data, schema, budget, relation, self)
@@ -289,11 +288,6 @@ def _measurements(result: Result) -> Iterable[Measurement]:
                 cells=tuple(queries.cell_names(number, workload.domain)),
                 counts=tuple(int(count) for count in counts[filled]),
             )
-
-
-def _wake_device() -> None:
-    """Let JAX find its device; on a GPU that takes a second or two, in which rows can be read."""
-    jax.block_until_ready(jax.device_put(np.zeros(1)))
 
 
 def _request(data: object, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:
