@@ -208,7 +208,7 @@ def forecast(
         measured=chosen + len(outline.with_targets),
         rounds=len(outline.plan.rounds),
         memory=PROGRAM + preset.memory(domain),
-        seconds=_seconds(preset, pairs, len(outline.plan.rounds), rows),
+        seconds=_seconds(preset, pairs, len(outline.plan.rounds), rows, preset.rows_for(task.strength(rows))),
     )
 
 
@@ -306,13 +306,13 @@ def _sparse(cells: int, noise: float) -> float:
     return float(np.minimum(shares / shares.sum(), JOINT * noise).sum() / 2)
 
 
-def _seconds(preset: Default, pairs: Pairs, rounds: int, rows: int) -> float:
+def _seconds(preset: Default, pairs: Pairs, rounds: int, rows: int, relaxed: int) -> float:
     """A rough time on two cores: start-up, one product per layer and step, and reading the rows."""
     layers = pairs.layout.slices[-1][-1] + 1
     steps = rounds * preset.between_rounds.stages * preset.between_rounds.steps
     steps += preset.at_the_end.stages * preset.at_the_end.steps
     product = layers * len(pairs.owner) ** 2
-    return 10 + steps * preset.rows * product * 6 / FLOPS + rows * product * 2 / FLOPS
+    return 10 + steps * relaxed * product * 6 / FLOPS + rows * product * 2 / FLOPS
 
 
 def _after_grouping(schema: Schema, large: list[str]) -> Schema:

@@ -74,7 +74,8 @@ class Default:
     picks_in_a_group: int = 8  # of candidates: picking from fewer is quicker and, in our tests, no worse
     most_cells: int = 2**14
     most_memory: int = 8 * 10**9  # bytes
-    rows: int = 2000
+    rows: int = 2000  # of the relaxed table, where noise limits what they can show
+    more_rows_from: float = 50_000.0  # strength; beyond it, half as many again
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
 
@@ -96,7 +97,8 @@ class Default:
         workload = Workload(families, ranks, domain)
         first = len(pairs.layout.columns) + len(outline.with_targets)  # known before the first round
         room = np.array(outline.plan.room(len(families))) + [first, 0][: len(families)]
-        rehearsal = Thread(target=rehearse, args=(workload, room.tolist(), self.rows))
+        rows = self.rows_for(task.strength(total))
+        rehearsal = Thread(target=rehearse, args=(workload, room.tolist(), rows))
         rehearsal.start()
 
         known = _numbers_alone(pairs, edges, special, total, noise)
@@ -112,7 +114,7 @@ class Default:
             known.append(curator.measure(workload, 0, outline.with_targets, outline.together))
         plan = outline.plan
 
-        start = independent_columns(domain, counts, self.rows, task.seed)
+        start = independent_columns(domain, counts, rows, task.seed)
         reference = max(
             [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds], default=1
         )
@@ -135,6 +137,10 @@ class Default:
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
         even, slack = evenly_within_bins(np.asarray(table.numbers), edges, ordinary(table, domain))
         return replace(result, table=replace(table, numbers=jax.device_put(even)), slack=slack)
+
+    def rows_for(self, strength: float) -> int:
+        """Relaxed rows: one of two numbers, so that compiled programs can be used again."""
+        return self.rows if strength < self.more_rows_from else self.rows * 3 // 2
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
