@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tabveil.curator import Curator
 from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
 from tabveil.queries import GRID
-from tabveil.ranks import BRANCHES, FIRST_RUNS, LEVELS, learn_ranks
+from tabveil.ranks import FIRST_RUNS, LEVELS, learn_ranks
 from tabveil.scale import Lattice, Ranks
 from tabveil.schema import Schema
 from tabveil.table import Codec, Table
@@ -19,6 +19,8 @@ from test_curator import SpyNoise, WatchedRows
 
 WHOLE = {"min": 0, "max": 99, "decimals": 0}
 FINE = {"min": 0, "max": 1_000_000, "decimals": 0}
+
+PARTS = 51  # of a run at most: the cube root of 2^20 points cut into 8
 
 
 def lattice_of(*rules: dict) -> Lattice:
@@ -84,6 +86,15 @@ def test_a_point_that_stands_above_the_noise_becomes_a_run_of_its_own() -> None:
         assert {point, point + 1} <= {*ranks.starts[0].tolist(), 1_000_001}
 
 
+def test_a_pile_of_rows_is_a_run_of_its_own_however_many_points_there_are() -> None:
+    lattice = lattice_of({"min": -524_288, "max": 524_287, "decimals": 0})
+    numbers = np.where(np.arange(4000) % 4 == 0, 77, np.linspace(-500_000, 500_000, 4000).round())
+    curator, _ = door(table_of(numbers), Fraction(1, 100))
+    ranks, *_ = learn_ranks(curator, lattice, Fraction(1, 100), 4000)  # few runs at first, of 2^17 points
+    drawn = ranks.numbers(((np.arange(GRID) + 0.5) / GRID)[:, None])[:, 0]
+    assert (drawn == 77).mean() == pytest.approx(0.25, abs=0.01)
+
+
 @pytest.mark.parametrize("runs", [[[0, 10], [5, 20]], [[10, 20], [0, 5]], [[0, 10], [0, 10]]])
 def test_runs_that_overlap_are_refused_before_anything_is_charged(runs: list[list[int]]) -> None:
     curator, allowance = door(table_of(ages(100)), Fraction(1))
@@ -95,7 +106,7 @@ def test_runs_that_overlap_are_refused_before_anything_is_charged(runs: list[lis
 def test_what_holds_few_rows_is_not_cut_further() -> None:
     curator, _ = door(table_of(heavy_tail(5000)), Fraction(1, 1000))
     ranks, *_ = learn_ranks(curator, lattice_of(FINE), Fraction(1, 1000), 5000)
-    assert len(ranks.starts[0]) < FIRST_RUNS + 4 * BRANCHES
+    assert len(ranks.starts[0]) < FIRST_RUNS + 4 * PARTS
 
 
 # -- with noise ---------------------------------------------------------------------------------------------
@@ -108,7 +119,7 @@ def test_with_noise_the_distribution_is_close_to_the_truth(relation: Relation) -
     curator, allowance = door(table_of(*columns), rho, relation, OpenDPNoise())
     ranks, *_ = learn_ranks(curator, lattice, rho, rows)
     # A height sums at most k noises on each level, of standard deviation σ√k; each level gets six of those.
-    levels = zip(allowance.charges, (FIRST_RUNS, BRANCHES, BRANCHES, BRANCHES), strict=True)
+    levels = zip(allowance.charges, (FIRST_RUNS, PARTS, PARTS, PARTS), strict=True)
     off = sum(6 * charge.details["scale"] * parts**0.5 for charge, parts in levels)
     for column, numbers in enumerate(columns):
         gap = np.abs(ranks.heights[column] - share_below(lattice, ranks, column, numbers)).max()

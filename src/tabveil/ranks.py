@@ -1,5 +1,6 @@
 """Learn rank space privately: noisy counts of runs of points, refined where rows are dense."""
 
+import math
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -9,9 +10,9 @@ from tabveil.curator import Curator
 from tabveil.queries.rows import GRID
 from tabveil.scale import Lattice, Ranks
 
-LEVELS = (Fraction(5, 10), Fraction(2, 10), Fraction(3, 20), Fraction(3, 20))
+LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))
 """How ρ is split over the levels of refinement; what the last ones leave unspent is given back."""
-FIRST_RUNS, BRANCHES = 128, 32
+FIRST_RUNS, BRANCHES = 128, 8  # at most, and at least
 
 
 class Learnt(NamedTuple):
@@ -59,7 +60,7 @@ def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -
                 (int(a), int(b), m) for (a, b), m in zip(runs[column][~dense], mass[~dense], strict=True)
             ]
             masses[column] = mass[dense]
-            parts = [_cut(run[None], BRANCHES) for run in runs[column][dense]]
+            parts = [_cut(run[None], _branches(run, level)) for run in runs[column][dense]]
             parents[column] = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
             runs[column] = np.concatenate([np.zeros((0, 2), int), *parts])
     special = [
@@ -76,9 +77,14 @@ def _points(start: int, stop: int) -> np.ndarray:
 
 
 def _first_runs(rho: Fraction, columns: int, total: int) -> int:
-    """Few runs where noise is large: an average run should hold several times its noise."""
+    """Few runs, for errors of a distribution function add up over them; dense ones are cut again."""
     scale = (columns / (2 * float(rho * LEVELS[0]))) ** 0.5
-    return int(np.clip(total / (8 * scale), 8, FIRST_RUNS))
+    return int(np.clip(total / (32 * scale), 8, FIRST_RUNS))
+
+
+def _branches(run: np.ndarray, level: int) -> int:
+    """Into how many parts a run is cut, so that the last level reaches single points: there rows pile up."""
+    return max(BRANCHES, math.ceil((run[1] - run[0]) ** (1 / (len(LEVELS) - level - 1)) - 1e-9))
 
 
 def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
