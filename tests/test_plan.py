@@ -37,7 +37,7 @@ def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
     planned = {part.purpose: part.noise for part in found.spending}
     charged = {
         charge["what"]: charge["scale"] for charge in reversed(model.release_.charges)
-    }  # first of each
+    }
     assert planned["distributions"] == pytest.approx(charged["measuring 2 distributions"])
     assert planned["columns"] == pytest.approx(charged["measuring 5 cross-tables"])
 
