@@ -35,9 +35,7 @@ def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
     model = tv.RAPpp(codec.schema, 1.0, preset=tiny, neighbours="substitute").fit(frame)
     found = forecast(codec.schema, 1.0, rows=4000, relation="substitute", preset=tiny)
     planned = {part.purpose: part.noise for part in found.spending}
-    charged = {
-        charge["what"]: charge["scale"] for charge in reversed(model.release_.charges)
-    }
+    charged = {charge["what"]: charge["scale"] for charge in reversed(model.release_.charges)}
     assert planned["distributions"] == pytest.approx(charged["measuring 2 distributions"])
     assert planned["columns"] == pytest.approx(charged["measuring 5 cross-tables"])
 
