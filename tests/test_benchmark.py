@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from tabveil.baselines import BASELINES
 from tabveil.benchmark import Experiment, run
-from tabveil.benchmark.figure import draw
+from tabveil.benchmark.figure import draw, figure
 from tabveil.benchmark.results import markdown, means, shown, tidy
 from tabveil.benchmark.run import refuse_failures, result_file
 from tabveil.cli import app
@@ -130,6 +130,16 @@ def test_a_table_has_a_column_for_each_value_across(finished):
     assert table["seeds"].tolist() == [1, 1]
 
 
+def test_a_table_for_a_page_says_how_far_seeds_lie_apart():
+    values = [("a", 0, 0.90), ("a", 1, 0.92), ("b", 0, 0.5)]
+    rows = pd.DataFrame(values, columns=["system", "seed", "value"]).assign(
+        subject="mean", metric="f1_linear"
+    )
+    table = means(rows, ["f1_linear"], ["system"], spread=True)
+    assert table["F1 linear"].tolist() == ["0.91 ± 0.01", "0.5"]
+    assert table["seeds"].tolist() == [2, 1]
+
+
 def test_finished_cells_are_not_run_again(finished):
     experiment, out = finished
     before = {file: file.stat().st_mtime_ns for file in (out / "cells").iterdir()}
@@ -146,6 +156,14 @@ def test_figures_and_tables_are_made_from_the_results(finished, tmp_path):
     kept = pd.read_parquet(made[0])
     assert len(kept) == len(tidy(experiment, out))
     assert kept["versions"].str.contains("jax").all()
+
+
+def test_a_system_can_be_left_out_of_a_figure(finished):
+    rows = tidy(*finished)
+    drawn = [
+        figure(rows, "small", x="epsilon", y="f1_linear", without=w).to_json() for w in ((), ("sample",))
+    ]
+    assert ["real rows, a sample" in chart for chart in drawn] == [True, False]
 
 
 def test_nothing_to_draw_is_said_in_one_line(tmp_path):

@@ -7,26 +7,20 @@ from itertools import chain, combinations
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
-from tabveil.baselines.baseline import Baseline, Fitted
-from tabveil.baselines.binning import binning_for, discrete_workload
-from tabveil.baselines.desk import Desk
-from tabveil.baselines.graphical import SCORED_ROWS, Graphical, imported
-from tabveil.baselines.mwem_pgm import drawing
+from tabveil.baselines.binned import Binned, BinnedDesk, Codes
+from tabveil.baselines.graphical import SCORED_ROWS, Graphical
 from tabveil.curator import count
-from tabveil.privacy import Budget, Relation
 from tabveil.queries import Marginals
 from tabveil.queries.family import padded
 from tabveil.queries.rows import everyone, nobody
-from tabveil.schema import Schema
 from tabveil.table import Domain, Table
 
 SELECT_SHARE = Fraction(1, 10)
 
 
 @dataclass(frozen=True)
-class Aim(Baseline):
+class Aim(Binned):
     """McKenna et al. 2022, engine mbi: candidates are all parts of the class-conditional marginals.
 
     `rounds` is how many rounds the budget is planned for, in columns (16 in the original); it is spent faster
@@ -35,34 +29,20 @@ class Aim(Baseline):
 
     title: ClassVar[str] = "AIM"
     source: ClassVar[str] = "McKenna et al. 2022"
-    inputs: ClassVar[str] = "categorical"
+    needs: ClassVar[tuple[str, ...]] = ("mbi",)
 
-    bins: int = 30
-    binning: str = "equal"
     rounds: float = 16
     iterations: int = 1000
     most_megabytes: float = 10.0
-    most_cells: int = 2**16
 
-    def fit(
-        self,
-        frame: pd.DataFrame,
-        schema: Schema,
-        budget: Budget,
-        relation: Relation = Relation.ADD_REMOVE,
-        seed: int = 0,
-    ) -> Fitted:
-        imported()  # before anything is spent
+    def learn(self, desk: BinnedDesk, seed: int) -> tuple[Codes, int]:
         random = np.random.default_rng(seed)
-        desk = Desk(frame, schema, budget, relation)
-        total = desk.total()
-        binning = binning_for(desk, self.bins, self.binning, total)
-        domain = binning.discrete
+        domain = desk.domain
         candidates = parts_of(domain, self.most_cells)
         family = marginals_of(candidates, domain)
-        workload, curator = discrete_workload(family, domain), desk.curator(binning)
+        workload, curator = desk.workload(family), desk.binned()
         weights = shared_columns(candidates)
-        model = Graphical(domain, total, self.iterations, self.most_megabytes)
+        model = Graphical(domain, desk.size, self.iterations, self.most_megabytes)
 
         planned = max(len(domain.axes) + 1, round(self.rounds * len(domain.axes)))
         select, measure = (desk.left / planned * share for share in (SELECT_SHARE, 1 - SELECT_SHARE))
@@ -80,9 +60,9 @@ class Aim(Baseline):
             noise = curator.noise_of(family, 1, measure) * np.sqrt(2 / np.pi)
             codes = model.codes(SCORED_ROWS, random)
             rows = Table(codes, np.zeros((len(codes), 0)))
-            expected = np.rint(count(workload, rows)[0] * (total / len(codes))).astype(np.int64)
+            expected = np.rint(count(workload, rows)[0] * (desk.size / len(codes))).astype(np.int64)
             bias = np.rint(family.cells * noise).astype(np.int64)
-            chosen = desk.pick(workload, binning, expected, bias, weights, usable, select)
+            chosen = desk.pick(workload, desk.binning, expected, bias, weights, usable, select)
             answer = curator.measure(workload, 0, np.array([chosen]), measure)
             before = model.marginal(candidates[chosen])
             noisy = answer.counts[0, family.filled[chosen]]
@@ -91,7 +71,7 @@ class Aim(Baseline):
             moved = np.abs(model.marginal(candidates[chosen]) - before).sum()
             if moved <= noise * family.cells[chosen]:  # half the noise, and half that of choosing
                 select, measure = 4 * select, 4 * measure
-        return Fitted(drawing(desk, binning, model), desk.spent, relation.value, {"rounds": made})
+        return model.codes, made
 
 
 def parts_of(domain: Domain, most_cells: int) -> list[tuple[int, ...]]:

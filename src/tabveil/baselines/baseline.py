@@ -1,5 +1,6 @@
 """What every baseline gets and gives: one call to fit, one to draw rows."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -62,7 +63,9 @@ class Baseline(ABC):
 def required(module: str, extra: str = "bench") -> Any:
     """A module that the core does without, or one line that says how to get it."""
     try:
-        return import_module(module)
+        with warnings.catch_warnings():  # some warn as they load, about nothing that is done here
+            warnings.simplefilter("ignore")
+            return import_module(module)
     except ImportError:
         raise InvalidInput(
             f"This needs the package {module}, which is not installed.",

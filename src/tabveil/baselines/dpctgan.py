@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tabveil.baselines.baseline import Baseline, Fitted
+from tabveil.baselines.dpctgan_script import TOO_SMALL
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
@@ -75,6 +76,11 @@ class DpCtgan(Baseline):
                 capture_output=True,
                 env={k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")},
             )
+            if ended.returncode == TOO_SMALL:
+                raise InvalidInput(
+                    f"DP-CTGAN's accountant cannot promise ε = {budget.epsilon:g} at δ = {budget.delta:.2g}.",
+                    "Ask for a larger ε or δ.",
+                )
             if ended.returncode:
                 raise TabveilError(
                     "DP-CTGAN did not finish in its own environment.",

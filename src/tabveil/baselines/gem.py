@@ -9,20 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import pandas as pd
-import pyarrow as pa
 
 from tabveil.baselines.adaptive import adaptively
-from tabveil.baselines.baseline import Baseline, Fitted
-from tabveil.baselines.binning import binning_for, discrete_workload
-from tabveil.baselines.desk import Desk
+from tabveil.baselines.binned import Binned, BinnedDesk, Codes
 from tabveil.baselines.network import Layers, bounded, new_layers, through
-from tabveil.baselines.relaxed import drawn_codes
+from tabveil.baselines.relaxed import drawing
 from tabveil.curator import Answer
-from tabveil.privacy import Budget, Relation
 from tabveil.projection import Measured, Relaxed, objective
 from tabveil.queries import Hard, Marginals, marginals_with_targets
-from tabveil.schema import Schema
 from tabveil.table import Domain
 
 SELECT_SHARE = Fraction(1, 2)
@@ -30,7 +24,7 @@ WIDTHS = (256, 256)
 
 
 @dataclass(frozen=True)
-class Gem(Baseline):
+class Gem(Binned):
     """Liu, Vietri and Wu 2021 on binned numbers: fixed random inputs, a network, softmax per column.
 
     Without the moving average of its weights; whole class-conditional marginals, d − 1 rounds.
@@ -38,50 +32,30 @@ class Gem(Baseline):
 
     title: ClassVar[str] = "GEM"
     source: ClassVar[str] = "Liu, Vietri and Wu 2021"
-    inputs: ClassVar[str] = "categorical"
 
-    bins: int = 30
-    binning: str = "equal"
     rows: int = 1000
     inputs_width: int = 64
     steps: int = 500
     learning_rate: float = 2e-3
-    most_cells: int = 2**16
 
-    def fit(
-        self,
-        frame: pd.DataFrame,
-        schema: Schema,
-        budget: Budget,
-        relation: Relation = Relation.ADD_REMOVE,
-        seed: int = 0,
-    ) -> Fitted:
-        desk = Desk(frame, schema, budget, relation)
-        total = desk.total()
-        binning = binning_for(desk, self.bins, self.binning, total)
-        domain = binning.discrete
+    def learn(self, desk: BinnedDesk, seed: int) -> tuple[Codes, int]:
+        domain = desk.domain
         (family,) = marginals_with_targets(domain, self.most_cells)
-        rounds = min(max(1, len(domain.axes) - 1), len(family))
+        rounds = desk.rounds(family)
         for_inputs, for_layers = jax.random.split(jax.random.key(seed))
         learner = Generating(
             family,
             domain,
-            total,
+            desk.size,
             Measured.reserve((family,), (rounds,)),
             jax.random.normal(for_inputs, (self.rows, self.inputs_width)),
             new_layers(for_layers, (self.inputs_width, *WIDTHS, domain.cells)),
             self.steps,
             self.learning_rate,
         )
-        curator, workload = desk.curator(binning), discrete_workload(family, domain)
-        made = adaptively(curator, workload, learner, rounds, desk.left, SELECT_SHARE)
-        probabilities = np.asarray(learner.table().probabilities)
-
-        def draw(rows: int, random: np.random.Generator) -> pa.Table:
-            codes = drawn_codes(probabilities, domain, rows, random)
-            return desk.codec.decode(binning.undone(codes, random), random)
-
-        return Fitted(draw, desk.spent, relation.value, {"rounds": made})
+        workload = desk.workload(family)
+        made = adaptively(desk.binned(), workload, learner, rounds, desk.left, SELECT_SHARE)
+        return drawing(learner.table(), domain), made
 
 
 @dataclass

@@ -19,7 +19,7 @@ class Graphical:
     """Noisy marginals in, rows out; potentials are fitted by mirror descent, from where they were."""
 
     def __init__(self, domain: Domain, total: int, iterations: int, most_megabytes: float) -> None:
-        self._mbi = imported()
+        self._mbi = required("mbi")
         self._domain = self._mbi.Domain(tuple(range(len(domain.sizes))), domain.sizes)
         self.total, self._iterations, self._most = total, iterations, most_megabytes
         self._measured: list[Any] = []
@@ -59,13 +59,6 @@ class Graphical:
             drawn = self._model.synthetic_data(rows)
         table = drawn.to_dict()
         return np.column_stack([np.asarray(table[axis]) for axis in self._domain.attributes]).astype(np.int32)
-
-
-def imported() -> Any:
-    """The package mbi; it warns about settings that are made here only while it works."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return required("mbi")
 
 
 @contextmanager

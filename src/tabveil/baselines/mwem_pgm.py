@@ -1,23 +1,17 @@
 """MWEM+PGM: the marginals that a graphical model answers worst, one per round."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from tabveil.baselines.adaptive import adaptively
-from tabveil.baselines.baseline import Baseline, Fitted
-from tabveil.baselines.binning import Binning, axes_of, binning_for, discrete_workload
-from tabveil.baselines.desk import Desk
-from tabveil.baselines.graphical import SCORED_ROWS, Graphical, imported
+from tabveil.baselines.binned import Binned, BinnedDesk, Codes
+from tabveil.baselines.binning import axes_of, discrete_workload
+from tabveil.baselines.graphical import SCORED_ROWS, Graphical
 from tabveil.curator import Answer, count
-from tabveil.privacy import Budget, Relation
 from tabveil.queries import Marginals, marginals_with_targets
-from tabveil.schema import Schema
 from tabveil.table import Domain, Table
 
 ALONE_SHARE = Fraction(1, 10)
@@ -26,7 +20,7 @@ CONSIDERED = 300  # candidates in a round, drawn at random where there are more
 
 
 @dataclass(frozen=True)
-class MwemPgm(Baseline):
+class MwemPgm(Binned):
     """McKenna et al. 2019, engine mbi: d − 1 rounds over class-conditional marginals of binned numbers.
 
     Every column is measured alone first, and what the model answers is read off rows drawn from it, which
@@ -36,53 +30,29 @@ class MwemPgm(Baseline):
 
     title: ClassVar[str] = "MWEM+PGM"
     source: ClassVar[str] = "McKenna et al. 2019"
-    inputs: ClassVar[str] = "categorical"
+    needs: ClassVar[tuple[str, ...]] = ("mbi",)
 
-    bins: int = 30
-    binning: str = "equal"
     rounds: int | None = None  # d − 1
     iterations: int = 500
     most_megabytes: float = 10.0
-    most_cells: int = 2**16
 
-    def fit(
-        self,
-        frame: pd.DataFrame,
-        schema: Schema,
-        budget: Budget,
-        relation: Relation = Relation.ADD_REMOVE,
-        seed: int = 0,
-    ) -> Fitted:
-        imported()  # before anything is spent
-        desk = Desk(frame, schema, budget, relation)
-        total = desk.total()
-        binning = binning_for(desk, self.bins, self.binning, total)
-        model = Graphical(binning.discrete, total, self.iterations, self.most_megabytes)
-        measure_alone(desk, binning, model, desk.rho * ALONE_SHARE)
-        (family,) = marginals_with_targets(binning.discrete, self.most_cells)
-        workload = discrete_workload(family, binning.discrete)
-        learner = Growing(model, family, binning.discrete, np.random.default_rng(seed))
-        rounds = min(self.rounds or max(1, len(binning.discrete.axes) - 1), len(family))
-        made = adaptively(desk.curator(binning), workload, learner, rounds, desk.left, SELECT_SHARE)
-        return Fitted(drawing(desk, binning, model), desk.spent, relation.value, {"rounds": made})
+    def learn(self, desk: BinnedDesk, seed: int) -> tuple[Codes, int]:
+        model = Graphical(desk.domain, desk.size, self.iterations, self.most_megabytes)
+        measure_alone(desk, model, desk.rho * ALONE_SHARE)
+        (family,) = marginals_with_targets(desk.domain, self.most_cells)
+        learner = Growing(model, family, desk.domain, np.random.default_rng(seed))
+        rounds = min(self.rounds or desk.rounds(family), len(family))
+        workload = desk.workload(family)
+        made = adaptively(desk.binned(), workload, learner, rounds, desk.left, SELECT_SHARE)
+        return model.codes, made
 
 
-def measure_alone(desk: Desk, binning: Binning, model: Graphical, rho: Fraction) -> None:
+def measure_alone(desk: BinnedDesk, model: Graphical, rho: Fraction) -> None:
     """Teach the model every column on its own, all for ρ together."""
-    domain = binning.discrete
-    family = Marginals.over([(axis,) for axis in range(len(domain.axes))], domain)
-    answer = desk.curator(binning).measure(discrete_workload(family, domain), 0, np.arange(len(family)), rho)
-    counts = [((axis,), answer.counts[axis, :size]) for axis, size in enumerate(domain.sizes)]
+    family = Marginals.over([(axis,) for axis in range(len(desk.domain.axes))], desk.domain)
+    answer = desk.binned().measure(desk.workload(family), 0, np.arange(len(family)), rho)
+    counts = [((axis,), answer.counts[axis, :size]) for axis, size in enumerate(desk.domain.sizes)]
     model.learn(counts, answer.scale)
-
-
-def drawing(desk: Desk, binning: Binning, model: Graphical) -> Callable[[int, np.random.Generator], pa.Table]:
-    """Rows of the model as the schema spells them."""
-
-    def draw(rows: int, random: np.random.Generator) -> pa.Table:
-        return desk.codec.decode(binning.undone(model.codes(rows, random), random), random)
-
-    return draw
 
 
 @dataclass

@@ -2,16 +2,20 @@
 
 import numpy as np
 
+from tabveil.baselines.binned import Codes
+from tabveil.projection import Relaxed
 from tabveil.table import Domain
 
 
-def drawn_codes(
-    probabilities: np.ndarray, domain: Domain, rows: int, random: np.random.Generator
-) -> np.ndarray:
-    """Codes [rows, axes] from chances [cells, relaxed rows]; every relaxed row is used about as often."""
-    return codes_of_each(
-        probabilities[:, random.permutation(np.arange(rows) % probabilities.shape[1])], domain, random
-    )
+def drawing(table: Relaxed, domain: Domain) -> Codes:
+    """Codes drawn from a relaxed table; every row of it is used about as often."""
+    probabilities = np.asarray(table.probabilities)
+
+    def codes(rows: int, random: np.random.Generator) -> np.ndarray:
+        chosen = random.permutation(np.arange(rows) % probabilities.shape[1])
+        return codes_of_each(probabilities[:, chosen], domain, random)
+
+    return codes
 
 
 def codes_of_each(probabilities: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:

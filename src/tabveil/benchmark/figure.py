@@ -28,7 +28,7 @@ def draw(experiment: Experiment, out: Path, folder: Path, name: str) -> list[Pat
         made.append(file)
     for number, asked in enumerate(experiment.table):
         file = folder / (f"{name}.md" if len(experiment.table) == 1 else f"{name}-{number + 1}.md")
-        atomic_write(file, markdown(means(rows, **asked)).encode())
+        atomic_write(file, markdown(means(rows, **asked, spread=True)).encode())
         made.append(file)
     return made
 
@@ -43,14 +43,15 @@ def figure(
     logarithmic: Sequence[str] = (),
     flat: float | None = None,
     where: Mapping[str, Any] | None = None,
+    without: Sequence[str] = (),
 ) -> Any:
     """One panel per value of `column`: score `y` against `x`, a line per series, bars from least to most.
 
     `x` is something that cells differ in, or another score of theirs. Where it is missing, or has the value
-    `flat`, the score is one dashed line across the panel.
+    `flat`, the score is one dashed line across the panel. Systems `without` are not drawn.
     """
     alt = altair()
-    points = points_of(rows, x, y, column, where or {})
+    points = points_of(rows[~rows["synthesizer"].isin(without)], x, y, column, where or {})
     level = points[x].isna() | (points[x] == flat)
     grouped = [column, series] + ([x] if x in rows.columns else ["options", "epsilon"])
     grouped = list(dict.fromkeys(grouped))
@@ -59,7 +60,8 @@ def figure(
     lines = points[~level].groupby(grouped, dropna=False, sort=False).agg(**values, **along).reset_index()
     levels = points[level].groupby([column, series], sort=False).agg(**values).reset_index()
     frame = pd.concat([lines.assign(kind="line"), levels.assign(kind="level")], ignore_index=True)
-    kinds = {name: alt.Scale(type="log") if name in logarithmic else alt.Scale(zero=False) for name in "xy"}
+    tight = {"nice": False, "padding": 6}
+    kinds = {n: alt.Scale(type="log", **tight) if n in logarithmic else alt.Scale(zero=False) for n in "xy"}
     encoded = {
         "y": alt.Y("score:Q", title=TITLES.get(y, SCORES.get(y, y)), scale=kinds["y"]),
         "color": alt.Color(f"{series}:N", title=None, sort=None, legend=alt.Legend(labelLimit=260)),
@@ -73,7 +75,7 @@ def figure(
     if len(levels):
         dashed = alt.Chart(frame).transform_filter("datum.kind == 'level'")
         parts.append(dashed.mark_rule(strokeDash=[4, 3], size=1.5).encode(**encoded))
-    panel = alt.Facet(f"{column}:N", title=None)
+    panel = alt.Facet(f"{column}:N", title=None, sort=list(dict.fromkeys(frame[column])))
     width = 5 if frame[column].nunique() <= 5 else 3
     chart = alt.layer(*parts, data=frame).properties(**PANEL).facet(panel, columns=width)
     chart = chart.resolve_scale(y="independent").properties(title=title)

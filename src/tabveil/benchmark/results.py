@@ -5,8 +5,9 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from tabveil.baselines import BASELINES, baseline_named
@@ -107,19 +108,41 @@ PLAIN = ("name", "task", "state", "binning")
 
 
 def means(
-    rows: pd.DataFrame, scores: list[str], along: list[str], across: str | None = None, subject: str = "mean"
+    rows: pd.DataFrame,
+    scores: list[str],
+    along: list[str],
+    across: str | None = None,
+    subject: str = "mean",
+    spread: bool = False,
 ) -> pd.DataFrame:
-    """Means over seeds, one line per combination of `along`; with `across`, one column per value of that."""
+    """Means over seeds, one line per combination of `along`; with `across`, one column per value of that.
+
+    With `spread` each is spelled with its standard deviation, where there are several seeds.
+    """
     chosen = rows[(rows["subject"] == subject) & rows["metric"].isin(scores)]
     chosen = chosen.assign(score=pd.Categorical(chosen["metric"], scores, ordered=True))
     wide = ["score"] + ([across] if across else [])
-    table = chosen.pivot_table(
-        index=along, columns=wide, values="value", dropna=False, sort=False, observed=True
-    )
+
+    def over_seeds(how: Literal["mean", "std"]) -> pd.DataFrame:
+        return chosen.pivot_table(
+            index=along, columns=wide, values="value", aggfunc=how, dropna=False, sort=False, observed=True
+        )
+
+    table = over_seeds("mean")
     seeds = chosen.groupby(along, dropna=False, sort=False)["seed"].nunique()
     table = table.dropna(how="all", axis=0).dropna(how="all", axis=1).sort_index(axis=1)
+    if spread:
+        deviations = over_seeds("std").reindex_like(table)
+        table = table.combine(deviations, lambda means, by: means.combine(by, spelled))
     table.columns = pd.Index([heading(column, across, alone=len(scores) == 1) for column in table.columns])
     return table.assign(seeds=seeds.reindex(table.index)).reset_index()
+
+
+def spelled(mean: float, deviation: float) -> str:
+    """A mean over seeds with how far they lie apart; a gap is a dash, and one seed has no deviation."""
+    if deviation != deviation:
+        return shown(mean)
+    return f"{shown(mean)} ± {np.format_float_positional(deviation, 1, fractional=False, trim='-')}"
 
 
 def heading(column: Any, across: str | None, alone: bool) -> str:
