@@ -30,8 +30,8 @@ EXTENSIONS = (
         "quadrants.py",
         "queries",
         "from tabveil.queries.quadrants import Quadrants\n",
-        "MixedMarginals)",
-        "Quadrants, ",
+        "    ProjectedHistograms,\n)",
+        "    Quadrants,\n",
     ),
     Extension(
         "noisy_columns.py",

@@ -144,7 +144,10 @@ def test_measurements_come_with_their_standard_errors(
     measured = tv.RAPpp(schema, 1.0).fit(frame).measurements_
     assert list(measured.columns) == ["family", "query", "cell", "count", "standard_error"]
     assert (measured["standard_error"] > 0).all()
-    families = {"paper": {"marginals", "linear thresholds"}, "default": {"distributions", "cross-tables"}}
+    families = {
+        "paper": {"marginals", "linear thresholds"},
+        "default": {"distributions", "cross-tables", "projected histograms"},
+    }
     assert set(measured["family"]) == families[tiny_preset] | {"row count"}
     assert measured["count"].dtype == "int64"
 
