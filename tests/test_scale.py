@@ -84,7 +84,7 @@ def test_places_lie_on_the_grid_in_the_order_of_the_numbers(case: tuple[Schema, 
     schema, ranks = case
     random = np.random.default_rng(seed)
     points = np.arange(ranks.lattice.sizes[0])
-    table = table_of(ranks.lattice.numbers(points), random.integers(0, 1000, len(points), np.int32))
+    table = table_of(ranks.lattice.at(0, points), random.integers(0, 1000, len(points), np.int32))
     scales: tuple[Scale, ...] = (ranks, MinMax.of(schema))
     for scale in scales:
         places = scale.positions(table)[:, 0]
@@ -167,7 +167,7 @@ def test_rows_that_share_a_number_fill_its_piece_evenly() -> None:
 def test_a_row_comes_back_in_its_own_run(case: tuple[Schema, Ranks], seed: int) -> None:
     _, ranks = case
     random = np.random.default_rng(seed)
-    numbers = ranks.lattice.numbers(random.integers(0, ranks.lattice.sizes[0], 200))
+    numbers = ranks.lattice.at(0, random.integers(0, ranks.lattice.sizes[0], 200))
     table = table_of(numbers, random.integers(0, 1000, 200, np.int32))
     before = run_of(ranks, table.numbers)
     massive = np.diff(ranks.heights[0])[before] > 0  # a run without mass owns no place to come back from
@@ -182,7 +182,7 @@ def test_rounding_to_the_grid_moves_a_row_out_of_its_run_only_at_the_very_edge(
 ) -> None:
     _, ranks = case
     random = np.random.default_rng(seed)
-    numbers = ranks.lattice.numbers(random.integers(0, ranks.lattice.sizes[0], 200))
+    numbers = ranks.lattice.at(0, random.integers(0, ranks.lattice.sizes[0], 200))
     table = table_of(numbers, random.integers(0, 1000, 200, np.int32))
     places = ranks.positions(table)
     before, after = run_of(ranks, table.numbers), run_of(ranks, ranks.numbers(places / GRID))

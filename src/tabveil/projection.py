@@ -40,11 +40,11 @@ class Annealing:
         return cls(first_sharpness=sharpness, stages=1, steps=steps, **settings)
 
     def sharpness(self, stage: Any) -> Any:
-        """σ in a stage; the first is 0."""
+        """σ in a stage, counted from 0."""
         return self.first_sharpness * 2.0**stage
 
     def rate(self, stage: Any) -> Any:
-        """The learning rate in a stage."""
+        """The learning rate in a stage, counted from 0."""
         return self.learning_rate * self.cooling**stage
 
 

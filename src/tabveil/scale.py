@@ -115,11 +115,18 @@ class Lattice:
 
     def numbers(self, points: np.ndarray) -> np.ndarray:
         """The numbers at these points."""
-        found = np.array(self.first + points * self.step)
-        for column, digits in enumerate(self.digits):
-            if digits is not None:  # 3 × 0.1 is 0.30000000000000004
-                found[..., column] = found[..., column].round(min(digits, 300))
-        return np.clip(found, self.low, self.high)
+        found = np.empty(points.shape)
+        for column in range(len(self.sizes)):
+            found[..., column] = self.at(column, points[..., column])
+        return found
+
+    def at(self, column: int, points: np.ndarray) -> np.ndarray:
+        """The numbers at these points of one column."""
+        found = self.first[column] + points * self.step[column]
+        digits = self.digits[column]
+        if digits is not None:  # 3 × 0.1 is 0.30000000000000004
+            found = found.round(min(digits, 300))
+        return np.clip(found, self.low[column], self.high[column])
 
     def points_of(self, table: Table) -> np.ndarray:
         """The point of every number, special ones included, [rows, numerical]."""
@@ -139,7 +146,7 @@ class Lattice:
         """Runs [start, stop) of points of one column as the numbers they cover."""
         size = self.sizes[column]
         points = np.stack([runs[:, 0], runs[:, 1] - 1])
-        ends = np.clip(self.first[column] + points * self.step[column], self.low[column], self.high[column])
+        ends = self.at(column, points)
         spans = [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
         special = runs[:, 0] - size
         return [
@@ -207,9 +214,7 @@ class Ranks:
 
     def span(self, column: int, low: float, high: float) -> tuple[float, float]:
         lattice, heights = self.lattice, self.heights[column]
-        points = np.arange(lattice.sizes[column])
-        numbers = lattice.first[column] + points * lattice.step[column]
-        numbers = np.clip(numbers, lattice.low[column], lattice.high[column])
+        numbers = lattice.at(column, np.arange(lattice.sizes[column]))
         first = int(np.searchsorted(numbers, low - 1e-9 * lattice.step[column], "left"))
         last = int(np.searchsorted(numbers, high + 1e-9 * lattice.step[column], "right"))
         starts = np.append(self.starts[column], lattice.sizes[column])
@@ -276,13 +281,13 @@ def _numerical(schema: Schema) -> list[Numerical]:
     return list(schema.numbers.values())
 
 
-def _step(column: Numerical, as_it_is: bool) -> float:
+def _step(column: Numerical, from_bound: bool) -> float:
     """How far apart points are: the declared unit, or more where that would make more than FINEST of them."""
     span = column.max - column.min
     finest = span / FINEST or span  # a span so small that its parts underflow has two points
     if column.decimals is not None and 10.0**-column.decimals >= finest:
         return 10.0**-column.decimals
-    if as_it_is:
+    if from_bound:
         unit = finest if column.decimals is None else 10.0**-column.decimals
         return unit * max(1, math.ceil(finest / unit))
     tens = 10.0 ** math.floor(math.log10(finest))

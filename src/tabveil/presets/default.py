@@ -68,7 +68,7 @@ class Default:
     rounds: int = 10
     projected_share: Fraction = Fraction(20, 100)  # of what is left, where noise is strong
     projected_up_to: float = 4000.0  # strength; beyond it cross-tables alone are as good, and quicker
-    projected: int = 256  # random directions to choose from
+    directions: int = 256  # random ones to choose from
     projected_bins: int = 8
     projected_picks: int = 2  # in every round
     picks_in_a_group: int = 8  # of candidates: picking from fewer is quicker and, in our tests, no worse
@@ -93,12 +93,12 @@ class Default:
         families: tuple[QueryFamily, ...] = (pairs,)
         if outline.projected:
             random = np.random.default_rng(task.seed)
-            families += (random_projected_histograms(domain, self.projected, self.projected_bins, random),)
+            families += (random_projected_histograms(domain, self.directions, self.projected_bins, random),)
         workload = Workload(families, ranks, domain)
-        first = len(pairs.layout.columns) + len(outline.with_targets)  # known before the first round
-        room = np.array(outline.plan.room(len(families))) + [first, 0][: len(families)]
+        room = outline.plan.room(len(families))
+        room[0] += len(pairs.layout.columns) + len(outline.with_targets)  # known before the first round
         rows = self.rows_for(task.strength(total))
-        rehearsal = Thread(target=rehearse, args=(workload, room.tolist(), rows))
+        rehearsal = Thread(target=rehearse, args=(workload, room, rows))
         rehearsal.start()
 
         known = _numbers_alone(pairs, edges, special, total, noise)
