@@ -25,6 +25,7 @@ class SpyNoise:
     """Adds nothing, and remembers how many integers it was asked to noise."""
 
     private = False
+    threads = 1
 
     def __init__(self) -> None:
         self.noised = 0

@@ -168,6 +168,7 @@ class WildNoise:
     """Seeded noise far beyond what was asked for, so that counts of every kind are met."""
 
     private = False
+    threads = 1
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)

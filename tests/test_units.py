@@ -54,6 +54,7 @@ class Exact:
     """Adds nothing, and keeps what it was given to noise."""
 
     private = False
+    threads = 1
 
     def __init__(self) -> None:
         self.seen: list[tuple[np.ndarray, float, int]] = []

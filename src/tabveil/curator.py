@@ -1,6 +1,7 @@
 """The one door to the private rows: every look is charged before it is taken, every answer noised once."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
@@ -125,7 +126,9 @@ class Curator:
 
         def choose() -> np.ndarray:
             scores = (queries.errors(self._exact_counts(workload)[family], expected) - bias)[candidates]
-            return np.concatenate([group[self._noise.top(scores[group], k, scale)] for group, k in dealt])
+            with ThreadPoolExecutor(self._noise.threads) as pool:
+                tops = pool.map(lambda share: self._noise.top(scores[share[0]], share[1], scale), dealt)
+                return np.concatenate([group[top] for (group, _), top in zip(dealt, tops, strict=True)])
 
         chosen = self._allowance.buy(
             f"selecting {picks} of {queries.name}",

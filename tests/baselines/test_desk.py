@@ -33,6 +33,7 @@ class Listening:
     """Adds no noise, and remembers what it was asked for."""
 
     private = False
+    threads = 1
 
     def __init__(self) -> None:
         self.scales: list[float] = []

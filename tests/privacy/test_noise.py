@@ -16,6 +16,7 @@ import tabveil.privacy
 from tabveil.audit.mechanisms import gaussian_p_value, picks_p_value
 from tabveil.errors import InvalidInput
 from tabveil.privacy import Noise, OpenDPNoise, gaussian_scale, selection_scale
+from tabveil.privacy.noise import WORTH_A_THREAD
 
 FALSE_ALARM = 1e-6
 NOISE: Noise = OpenDPNoise()
@@ -46,6 +47,13 @@ def test_draws_far_out_come_as_often_as_they_should():
     beyond = weight[np.abs(np.arange(-9, 10)) >= 2].sum() / weight.sum()  # four standard deviations
     low, high = poisson.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 50_000 * beyond)
     assert 5 < low <= (np.abs(draws) >= 2).sum() <= high
+
+
+def test_a_long_array_is_noised_in_place_and_its_pieces_share_no_noise():
+    counts = np.arange(4 * WORTH_A_THREAD, dtype=np.int64).reshape(4, -1)
+    assert (NOISE.gaussian(counts, 1e-3) == counts).all()
+    noise = NOISE.gaussian(np.zeros(4 * WORTH_A_THREAD, dtype=np.int64), 1e15)
+    assert len(np.unique(noise)) == len(noise)  # two equal draws have probability about 1e-10
 
 
 def test_forks_and_threads_share_no_noise():

@@ -49,6 +49,7 @@ class Overheard:
     """Gives back exact numbers, and keeps what it was asked to noise."""
 
     private = False
+    threads = 1
 
     def __init__(self) -> None:
         self.draws: list[Draw] = []

@@ -38,7 +38,9 @@ class Draw:
 
 
 class Heard:
-    """Real noise, every draw of which is kept."""
+    """Real noise, every draw of which is kept, in order."""
+
+    threads = 1
 
     def __init__(self) -> None:
         self._noise: Noise = OpenDPNoise()
@@ -63,6 +65,7 @@ class Repeated:
     """Says again what was heard on another table, and keeps what it would have said it about."""
 
     private = False
+    threads = 1
 
     def __init__(self, heard: Heard) -> None:
         self._left: Iterator[Draw] = iter(heard.draws)
