@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from tabveil.constraints import Determines
 from tabveil.errors import InvalidInput
@@ -22,6 +21,9 @@ from tabveil.schema import Schema
 from tabveil.strangers import Damaged, arrays_in, json_in
 from tabveil.table import Codec, Grouping, Table
 from tabveil.where import Chances, Condition, claims_of, conditions_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = 1
 REFERENCE = 20_000  # synthetic rows that say which value a column determines
@@ -98,8 +100,10 @@ class Release:
         order = random.permutation(rows)
         return chances.codec.ungrouped(Table(codes[order], numbers[order]), random, chances.allowed)
 
-    def measured(self) -> pd.DataFrame:
+    def measured(self) -> "pd.DataFrame":
         """Every noisy count as a tidy table: family, query, cell, count, standard_error."""
+        import pandas as pd
+
         lines = [
             (m.family, m.query, cell, count, m.standard_error)
             for m in self.measurements

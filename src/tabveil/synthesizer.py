@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 
 from tabveil import device
 from tabveil.curator import Curator
 from tabveil.engines import Engine, Local, engine_named
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.evidence import Evidence
 from tabveil.grouping import SHARE as GROUPING_SHARE
 from tabveil.grouping import learn_groupings, reduced, widest
 from tabveil.logs import LOG, logged
@@ -33,6 +31,8 @@ from tabveil.sources import Source, engine_of
 from tabveil.table import Codec
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tabveil.report.page import Page
 
 DELTA = 1e-9
@@ -144,12 +144,14 @@ class RAPpp:
         self._fitted().save(path)
 
     @property
-    def ledger_(self) -> pd.DataFrame:
+    def ledger_(self) -> "pd.DataFrame":
         """What was spent, on what."""
+        import pandas as pd
+
         return pd.DataFrame(self._fitted().charges)
 
     @property
-    def measurements_(self) -> pd.DataFrame:
+    def measurements_(self) -> "pd.DataFrame":
         """Every noisy answer with its standard error."""
         return self._fitted().measured()
 
@@ -168,8 +170,10 @@ class RAPpp:
 
         return plot.column(self._fitted(), column)
 
-    def error(self, column: str) -> pd.DataFrame:
+    def error(self, column: str) -> "pd.DataFrame":
         """One column's noisy shares, their standard errors, and the synthetic shares, part by part."""
+        from tabveil.evidence import Evidence
+
         return Evidence(self._fitted()).column(column)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
