@@ -1,5 +1,6 @@
 """The command `tabveil`, and `python -m tabveil`: the device wakes while everything else is loaded."""
 
+import gc
 import sys
 
 from tabveil import device
@@ -7,12 +8,18 @@ from tabveil import device
 
 def main() -> None:
     """Set up the device, then run the command line."""
+    fits = sys.argv[1:2] == ["fit"]
+    if fits:
+        device.wake_driver()
     device.set_up()
-    if sys.argv[1:2] == ["fit"]:
+    if fits:
         device.wake()
     from tabveil import cli
 
-    cli.main()
+    try:
+        cli.main()
+    finally:
+        gc.freeze()  # memory goes back when the process ends; looking through it for garbage takes longer
 
 
 if __name__ == "__main__":  # worker processes import this file, too

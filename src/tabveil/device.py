@@ -1,11 +1,13 @@
-"""JAX and the device it runs on: set up once, and woken early, for a GPU takes seconds to wake."""
+"""JAX and the device it runs on: set up once, and woken early, for a GPU takes seconds to wake.
 
+JAX is imported inside functions, so that the driver of a GPU can be called while JAX itself is loaded.
+"""
+
+import ctypes
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
-
-import jax
-import numpy as np
 
 
 def set_up() -> None:
@@ -13,6 +15,8 @@ def set_up() -> None:
 
     JAX keeps compiled programs (public shapes and code, no data) on disk.
     """
+    import jax
+
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tabveil" / "programs"
         jax.config.update("jax_compilation_cache_dir", str(cache))
@@ -21,6 +25,25 @@ def set_up() -> None:
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
+def wake_driver() -> None:
+    """Open the first GPU if JAX would use one: JAX asks its driver for the same, while all threads wait."""
+    if find_spec("jax_plugins") and os.environ.get("JAX_PLATFORMS") != "cpu":
+        Thread(target=_open_first_gpu).start()
+
+
 def wake() -> None:
     """Let JAX find its device and move something there, while others import modules or read rows."""
+    import jax
+    import numpy as np
+
     Thread(target=lambda: jax.block_until_ready(jax.device_put(np.zeros(1)))).start()
+
+
+def _open_first_gpu() -> None:
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:  # another kind of device
+        return
+    gpu, context = ctypes.c_int(), ctypes.c_void_p()
+    if cuda.cuInit(0) == 0 and cuda.cuDeviceGet(ctypes.byref(gpu), 0) == 0:
+        cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), gpu)  # the one that JAX will share

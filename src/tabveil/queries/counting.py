@@ -111,8 +111,11 @@ class Counting:
     def _block(
         self, table: np.ndarray, columns: Sequence[int], target: int | None, one: int, other: int
     ) -> np.ndarray:
-        wanted = {one, other} if target is None else {one, other, target}
-        counts, left = _summed(table, columns, wanted)
+        axes = [one, other] if target is None else [target, one, other]
+        counts, left = _summed(table, columns, set(axes))
+        if len(left) == len(axes):
+            block = counts.transpose([left.index(axis) for axis in axes])
+            return block if target is not None else block[None]
         place = dict(zip(left, np.ogrid[tuple(map(slice, counts.shape))], strict=True))
         layer = 0 if target is None else place[target]
         classes = 1 if target is None else self.sizes[target]

@@ -304,6 +304,9 @@ class Pairs(QueryFamily):
         others = columns[j].cells[None, :]
         return ((layers * cells + rows) * cells + others).ravel().tolist()
 
+    def __len__(self) -> int:
+        return len(self.layout.queries)
+
     @property
     def cells(self) -> np.ndarray:
         size = np.array([len(column.labels) for column in self.layout.columns])

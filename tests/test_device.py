@@ -1,0 +1,57 @@
+"""A GPU is woken early, and nothing is said where there is none."""
+
+import ctypes
+import subprocess
+import sys
+
+import pytest
+
+from tabveil import device
+
+
+class Driver:
+    """Answers like the driver of a machine with so many GPUs."""
+
+    def __init__(self, gpus: int) -> None:
+        self.gpus, self.opened = gpus, 0
+
+    def cuInit(self, flags: int) -> int:
+        return 0 if self.gpus else 100  # CUDA_ERROR_NO_DEVICE
+
+    def cuDeviceGet(self, gpu: object, ordinal: int) -> int:
+        return 0 if ordinal < self.gpus else 101  # CUDA_ERROR_INVALID_DEVICE
+
+    def cuDevicePrimaryCtxRetain(self, context: object, gpu: object) -> int:
+        self.opened += 1
+        return 0
+
+
+def test_the_driver_can_be_called_before_jax_is_loaded():
+    program = "import sys; from tabveil import device; print('jax' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"
+
+
+@pytest.mark.parametrize("gpus", [0, 1, 8])
+def test_one_gpu_is_opened_where_there_are_any(gpus, monkeypatch):
+    driver = Driver(gpus)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: driver)
+    device._open_first_gpu()
+    assert driver.opened == min(gpus, 1)
+
+
+def test_a_machine_without_a_driver_hears_nothing_of_it(monkeypatch):
+    def missing(name: str) -> object:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    device._open_first_gpu()
+
+
+def test_no_gpu_is_opened_where_jax_is_told_to_use_the_processor(monkeypatch):
+    asked = []
+    monkeypatch.setattr(device, "find_spec", lambda name: object())
+    monkeypatch.setattr(device, "Thread", lambda target: asked.append(target))
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    device.wake_driver()
+    assert not asked
