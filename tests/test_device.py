@@ -4,9 +4,10 @@ import ctypes
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
-from tabveil import device
+from tabveil import Categorical, Numerical, Schema, device
 
 
 class Driver:
@@ -55,3 +56,26 @@ def test_no_gpu_is_opened_where_jax_is_told_to_use_the_processor(monkeypatch):
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     device.wake_driver()
     assert not asked
+
+
+def test_rows_of_a_file_are_counted_without_loading_pandas(tmp_path):
+    some = {"letter": ["a", "b", None] * 20, "number": [0.5, None, 2.0] * 20}
+    pd.DataFrame(some).to_parquet(tmp_path / "rows.parquet")
+    letter = Categorical(values=("a", "b"), nullable=True)
+    number = Numerical(min=0, max=2, nullable=True)
+    Schema(columns={"letter": letter, "number": number}).save(tmp_path / "schema.yaml")
+    program = (
+        "import sys, numpy as np\n"
+        "from tabveil import Schema, cli\n"
+        "from tabveil.engines import Local\n"
+        "from tabveil.rows import EncodedRows\n"
+        "from tabveil.sources import Source\n"
+        "from tabveil.table import Codec\n"
+        "schema = Schema.load('schema.yaml')\n"
+        "rows = EncodedRows(Source.of(Local().find('rows.parquet'), schema), Codec(schema))\n"
+        "print(rows.total(lambda table: [np.array([len(table.codes)])]), 'pandas' in sys.modules)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert said.stdout == "[array([60])] False\n"

@@ -55,7 +55,7 @@ def _spread_chunk(chunk: pa.Array, answer: Callable[[pa.Array], NDArray], missin
     if not pa.types.is_dictionary(chunk.type):
         chunk = plain(chunk).dictionary_encode()
     answers = answer(plain(chunk.dictionary))
-    places = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+    places = _filled(chunk.indices.cast(pa.int64()), np.array(-1, np.int64))
     return np.append(answers, answers.dtype.type(missing))[places]  # place -1 is the last: missing
 
 
@@ -110,8 +110,14 @@ def _without_zeros(texts: pa.Array) -> pa.Array:
 def _as_numbers(values: pa.Array) -> Numbers:
     """Plain values as float64, with nan where there is no number."""
     if _is_number(values.type):
-        return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return _filled(values.cast(pa.float64(), safe=False), np.array(math.nan))
     texts = (b"" if text is None else text for text in values.to_pylist())
     return np.fromiter(
         (number_in(text.decode("utf-8", "replace")) for text in texts), np.float64, len(values)
     )
+
+
+def _filled(values: pa.Array, missing: NDArray) -> NDArray:
+    """Values with another in the place of nulls. Without `pa.scalar` and `to_numpy`, which load pandas."""
+    fill = pa.Array.from_buffers(values.type, 1, [None, pa.py_buffer(missing)])[0]
+    return np.from_dlpack(values.fill_null(fill))
