@@ -1,5 +1,7 @@
 """Counting codes gives the same bits as the product of one-hot rows, for tables of every shape."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from samples import random_table
 from tabveil.curator import Workload, WorkloadCounts, count
 from tabveil.queries import GRID, Pairs, QueryFamily
 from tabveil.queries import counting as counting_module
-from tabveil.queries.counting import Counting, packed
+from tabveil.queries.counting import MOST_FOLDED, Counting, packed
 from tabveil.scale import MinMax
 from tabveil.schema import Schema
 from tabveil.table import Codec, Domain, Table
@@ -56,8 +58,7 @@ def test_counting_codes_and_multiplying_one_hot_rows_agree_in_every_bit(
 def test_how_columns_are_packed_changes_no_count(
     most_classes: int, most_cells: int, schema: Schema, domain: Domain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting_module, "MOST_CLASSES", most_classes)
-    monkeypatch.setattr(counting_module, "MOST_CELLS", most_cells)
+    monkeypatch.setattr(counting_module, "ROOMS", [(most_classes, most_cells)])
     pairs = Pairs.over(domain, [np.array([9000, 30000]), np.array([GRID // 2])], 10**6)
     table = random_table(domain, 300, seed=3)
     positions = MinMax.of(schema).positions(table)
@@ -81,3 +82,13 @@ def test_packs_hold_every_column_once_and_stay_within_their_room() -> None:
     assert Counting(sizes, (3, 6)).cells == sum(
         piece.stop - piece.start for line in Counting(sizes, (3, 6)).pieces for piece in line
     )
+
+
+@pytest.mark.parametrize("targets", [0, 1, 5])
+def test_counts_of_many_columns_take_little_more_memory_than_their_cross_tables(targets: int) -> None:
+    sizes = (8,) * 100 + (14,) * 99 + (2,) * targets
+    counting = Counting(sizes, tuple(range(199, 199 + targets)))
+    pairs = sum(a * b for a, b in combinations(sizes, 2))
+    assert counting.cells <= max(MOST_FOLDED, (1 + 2 * targets + 1) * pairs)
+    few = Counting((4,) * 20 + (2,) * targets, tuple(range(20, 20 + targets)))
+    assert any(len(pack) > 1 for _, packs in few.passes for pack in packs)  # packed where there is room

@@ -14,8 +14,15 @@ from math import isqrt, prod
 
 import numpy as np
 
-MOST_CLASSES = 32  # combinations of classes that are counted together
-MOST_CELLS = 2**15  # of one count; so that it stays in a processor's cache
+ROOMS = (*((32, 2**power) for power in range(15, 5, -1)), (8, 2**5))
+"""Most classes that are told apart together, and most cells of one count (2^15 stay in a processor's cache).
+
+Large packs are quick to count, and hold much that nobody asks for: many columns get smaller ones.
+"""
+MOST_FOLDED = 2**23  # cells of all counts, where a smaller room allows it: 64 MB, and every thread holds two
+
+Pass = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+"""Targets that are told apart together, and packs of other columns; every two packs are counted together."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +46,25 @@ class Counting:
     targets: tuple[int, ...]
 
     @cached_property
-    def passes(self) -> tuple[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], ...]:
+    def passes(self) -> tuple[Pass, ...]:
         """Targets that are told apart together, and the packs of the other columns: at least two."""
+        tried = (self._packed(*room) for room in ROOMS)
+        return next((p for p in tried if self._folded(p) <= MOST_FOLDED), self._packed(*ROOMS[-1]))
+
+    def _packed(self, most_classes: int, most_cells: int) -> tuple[Pass, ...]:
+        """The passes in so much room; a column that is larger stands alone."""
         found = []
-        for together in packed(self.targets, self.sizes, MOST_CLASSES) or [[]]:
+        for together in packed(self.targets, self.sizes, most_classes) or [[]]:
             others = [column for column in range(len(self.sizes)) if column not in together]
-            packs = packed(others, self.sizes, isqrt(MOST_CELLS // self._width(together)))
+            packs = packed(others, self.sizes, isqrt(most_cells // self._width(together)))
             packs += [[]] * (2 - len(packs))
             found.append((tuple(together), tuple(map(tuple, packs))))
         return tuple(found)
+
+    def _folded(self, passes: Sequence[Pass]) -> int:
+        """How many cells these passes count."""
+        widths = [(self._width(together), list(map(self._width, packs))) for together, packs in passes]
+        return sum(w * (sum(packs) ** 2 - sum(p * p for p in packs)) // 2 for w, packs in widths)
 
     @cached_property
     def pieces(self) -> tuple[tuple[Piece, ...], ...]:
