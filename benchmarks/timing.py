@@ -22,7 +22,7 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table as Grid  # noqa: E402
 
 import tabveil as tv  # noqa: E402
-from tabveil import device, rappp, rows  # noqa: E402
+from tabveil import curator, device, rappp, rows  # noqa: E402
 from tabveil.presets import default  # noqa: E402
 from tabveil.privacy import OpenDPNoise  # noqa: E402
 from tabveil.queries import FAMILIES  # noqa: E402
@@ -77,7 +77,7 @@ def main() -> None:
     for place, name, part in (
         (rows.EncodedRows, "total", "reading and counting rows"),
         (rows.EncodedRows, "count", "reading and counting rows"),
-        (OpenDPNoise, "top", "choosing (OpenDP)"),
+        (curator.Curator, "select", "choosing (OpenDP)"),  # draws in threads of its own
         (OpenDPNoise, "gaussian", "noise (OpenDP)"),
         (default, "rehearse", BESIDE),
         (default, "learn_ranks", "rank space"),
