@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,6 +77,10 @@ def test_the_tab_key_completes_a_command(shell: str, typed: dict[str, str]) -> N
     program = Path(sys.executable).with_name("tabveil")
     completed = subprocess.run([program], env=asked, capture_output=True, text=True, timeout=60).stdout
     assert "schema" in completed and "sample" not in completed
+
+
+def test_the_command_says_which_version_it_is(run: Run) -> None:
+    assert run("--version").out == f"tabveil {version('tabveil')}\n"
 
 
 def test_a_fit_with_the_epsilon_that_the_ledger_has_room_for_is_not_refused(run: Run, files: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from enum import StrEnum
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,15 +26,13 @@ from tabveil.frames import check, draft_schema, write
 from tabveil.importers import IMPORTERS
 from tabveil.logs import log_file
 from tabveil.presets import PRESETS
-from tabveil.privacy import Budget, Ledger, Relation, epsilon_of
+from tabveil.privacy import DELTA, Budget, Ledger, Relation, epsilon_of
 from tabveil.progress import progress_bar, stage_bar
 from tabveil.schema import TODO, read_document, save_document
-from tabveil.synthesizer import DELTA as DEFAULT_DELTA
 from tabveil.where import spelled_conditions
 
 app = typer.Typer(
     name="tabveil",
-    help="Differentially private synthetic tables: fit once, sample as often as you like.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a pretty traceback prints local variables, and those may hold rows
     rich_markup_mode="markdown",
@@ -65,6 +64,22 @@ Targets = Annotated[
     typer.Option("--target", help="A column to predict, instead of the schema's targets; repeat for more."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        out.print(f"tabveil {version('tabveil')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def tabveil(
+    asked: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is."),
+    ] = False,
+) -> None:
+    """Differentially private synthetic tables: fit once, sample as often as you like."""
 
 
 @app.command()
@@ -386,7 +401,7 @@ def plan(
     schema: SchemaFile,
     epsilon: Annotated[float | None, typer.Option(help="The privacy budget ε.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="About how many rows there are.")] = 10_000,
-    delta: Annotated[float, typer.Option(help="The privacy budget δ.")] = DEFAULT_DELTA,
+    delta: Annotated[float, typer.Option(help="The privacy budget δ.")] = DELTA,
     targets: Targets = None,
     neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
     want_error: Annotated[
@@ -473,7 +488,7 @@ def bench(
 def ledger_new(
     file: Annotated[Path, typer.Argument(help="The ledger file to create.")],
     epsilon: Annotated[float, typer.Option(help="The most that all fits on this data together may spend.")],
-    delta: Annotated[float, typer.Option(help="The δ of that promise.")] = DEFAULT_DELTA,
+    delta: Annotated[float, typer.Option(help="The δ of that promise.")] = DELTA,
     neighbours: Annotated[
         Relation, typer.Option(help="The relation all fits must use.")
     ] = Relation.ADD_REMOVE,
@@ -501,7 +516,7 @@ def ledger_show(
     """
     ledger = Ledger.read(file)
     at = delta if delta is not None else ledger.limit.delta if ledger.limit else None
-    at = DEFAULT_DELTA + float(ledger.delta_spent) if at is None else at
+    at = DELTA + float(ledger.delta_spent) if at is None else at
     if as_json:
         print(json.dumps(_account(ledger, at)))
         return

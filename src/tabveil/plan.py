@@ -22,12 +22,11 @@ from tabveil.grouping import MOST, large_columns
 from tabveil.grouping import SHARE as GROUPING_SHARE
 from tabveil.presets import Default, Task
 from tabveil.presets.default import bins_for
-from tabveil.privacy import Budget, Relation, gaussian_scale
+from tabveil.privacy import DELTA, Budget, Relation, gaussian_scale
 from tabveil.queries import GRID, Pairs
 from tabveil.ranks import LEVELS
 from tabveil.schema import Schema
 
-DELTA = 1e-9
 SHOWN = 8  # lines of columns and pairs on the terminal
 ROWS = 10_000  # assumed where nobody says how many there are
 MEAN_OF_NOISE = math.sqrt(2 / math.pi)  # E|Z| of a standard normal Z

@@ -21,7 +21,7 @@ from tabveil.grouping import learn_groupings, reduced, widest
 from tabveil.logs import LOG, logged
 from tabveil.measurement import Measurement
 from tabveil.presets import PRESETS, Default, Preset, Task
-from tabveil.privacy import Allowance, Budget, Ledger, Noise, OpenDPNoise, Relation, epsilon_of
+from tabveil.privacy import DELTA, Allowance, Budget, Ledger, Noise, OpenDPNoise, Relation, epsilon_of
 from tabveil.rappp import Result, Status
 from tabveil.release import Release
 from tabveil.repair import require_satisfiable
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from tabveil.report.page import Page
 
-DELTA = 1e-9
 PUBLIC = (
     "column names, types, category lists, bounds, decimals and nullability (from the schema)",
     "the data types in which columns came (of frames and Parquet files), but no value",

@@ -1,6 +1,7 @@
 """Budgets, conversions, the ledger and the noise: everything the privacy promise rests on."""
 
 from tabveil.privacy.budget import (
+    DELTA,
     Budget,
     Relation,
     delta_of,
@@ -14,6 +15,7 @@ from tabveil.privacy.ledger_file import Charge
 from tabveil.privacy.noise import Noise, OpenDPNoise
 
 __all__ = [
+    "DELTA",
     "Allowance",
     "Budget",
     "Charge",

@@ -11,6 +11,7 @@ from functools import lru_cache
 from tabveil.errors import InvalidInput
 
 GRAIN = Fraction(1, 2**80)  # every ρ that this module hands out is a multiple of it
+DELTA = 1e-9  # of a fit, unless told otherwise
 LARGEST_EPSILON = 1e9  # far beyond any meaning, and well inside what the floats below can carry
 
 
