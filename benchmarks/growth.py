@@ -3,8 +3,8 @@
     python benchmarks/growth.py -o results/growth                    # everything, resumable
     python benchmarks/growth.py -o results/growth --only columns
 
-Tables are simulated (see simulate.py) and removed again. "reading" is the time to decode the same file with
-nothing else done, in the same run, as a measure of the machine.
+Tables are simulated (see simulate.py) and removed again. "foretold" is what `tabveil plan` says; "reading" is
+the time to decode the same file with nothing else done, in the same run, as a measure of the machine.
 """
 
 import argparse
@@ -20,6 +20,9 @@ from compare import timed_fit
 from rich.console import Console
 from rich.table import Table as Grid
 from simulate import Shape, simulate
+
+from tabveil import Schema
+from tabveil.plan import forecast
 
 BASE = Shape()
 GROWING = {
@@ -58,12 +61,15 @@ def measure(shape: Shape, folder: Path) -> dict[str, float]:
         del batch
     reading = time.perf_counter() - began
     cost = timed_fit(folder, folder / "release", epsilon=1)
+    foretold = forecast(Schema.load(folder / "schema.yaml"), 1.0, rows=shape.rows)
     shutil.rmtree(folder)
     return {
         "reading": round(reading, 2),
         "seconds": round(cost.seconds, 1),
         "processor seconds": round(cost.processor_seconds, 1),
         "GB": round(cost.gigabytes, 2),
+        "foretold seconds": round(foretold.seconds, 1),
+        "foretold GB": round(foretold.memory / 1e9, 2),
     }
 
 
@@ -72,7 +78,7 @@ def show(direction: str, lines: pd.DataFrame) -> None:
     grid = Grid(*lines.columns, title=f"{direction}, ε = 1")
     for line in lines.itertuples(index=False):
         grid.add_row(*[f"{cell:,}" for cell in line])
-    Console(width=140).print(grid)
+    Console(width=160).print(grid)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from tabveil.errors import InvalidInput
 from tabveil.grouping import MOST, large_columns
 from tabveil.grouping import SHARE as GROUPING_SHARE
 from tabveil.presets import Default, Task
-from tabveil.presets.default import bins_for
+from tabveil.presets.default import Outline, bins_for
 from tabveil.privacy import DELTA, Budget, Relation, gaussian_scale
 from tabveil.queries import GRID, Pairs
 from tabveil.ranks import LEVELS
@@ -40,7 +40,9 @@ DEPENDENCE = 0.085  # what a table loses at most if its two columns are taken as
 FLOOR_CATEGORY, FLOOR_NUMBER = 0.001, 0.012  # what remains without any noise: 2,000 relaxed rows, finite bins
 FLOOR_SURFACE = 0.023  # the same for two numbers, whose shape inside a bin is not known
 PROGRAM = 700_000_000  # bytes that the program needs whatever the schema
-FLOPS = 1e11  # multiplications and additions a second on two ordinary cores
+START = 5.0  # seconds: imports and compiled programs
+FLOPS = 2.5e11  # multiplications and additions a second on two ordinary cores
+READING, COUNTING = 1.5e-8, 5e-9  # seconds on two cores: to read a cell, to count a row once
 SMALLEST, LARGEST = 1e-3, 100.0  # the ε between which `epsilon_for` searches
 
 
@@ -207,7 +209,7 @@ def forecast(
         measured=chosen + len(outline.with_targets),
         rounds=len(outline.plan.rounds),
         memory=PROGRAM + preset.memory(domain),
-        seconds=_seconds(preset, pairs, len(outline.plan.rounds), rows, preset.rows_for(task.strength(rows))),
+        seconds=_seconds(preset, pairs, outline, rows, preset.rows_for(task.strength(rows))),
     )
 
 
@@ -305,13 +307,13 @@ def _sparse(cells: int, noise: float) -> float:
     return float(np.minimum(shares / shares.sum(), JOINT * noise).sum() / 2)
 
 
-def _seconds(preset: Default, pairs: Pairs, rounds: int, rows: int, relaxed: int) -> float:
-    """A rough time on two cores: start-up, one product per layer and step, and reading the rows."""
-    layers = pairs.layout.slices[-1][-1] + 1
-    steps = rounds * preset.between_rounds.stages * preset.between_rounds.steps
-    steps += preset.at_the_end.stages * preset.at_the_end.steps
-    product = layers * len(pairs.owner) ** 2
-    return 10 + steps * relaxed * product * 6 / FLOPS + rows * product * 2 / FLOPS
+def _seconds(preset: Default, pairs: Pairs, outline: Outline, rows: int, relaxed: int) -> float:
+    """A rough time on two cores: start-up, three products in every step, and reading and counting rows."""
+    between, last = preset.between_rounds, preset.at_the_end
+    steps = len(outline.plan.rounds) * between.stages * between.steps + last.stages * last.steps
+    projecting = steps * relaxed * 6 * pairs.effort(outline.room(pairs)[0]) / FLOPS
+    counts = sum(map(len, pairs.counting.pieces))
+    return START + projecting + rows * (READING * len(pairs.layout.columns) + COUNTING * counts)
 
 
 def _after_grouping(schema: Schema, large: list[str]) -> Schema:

@@ -54,6 +54,12 @@ class Outline:
     projected: bool  # whether each round also asks for projected histograms, after its cross-tables
     plan: Plan
 
+    def room(self, pairs: Pairs) -> list[int]:
+        """How many cross-tables, and projected histograms if there are any, will be known at the end."""
+        before = len(pairs.layout.columns) + len(self.with_targets)
+        tables, *others = self.plan.room(1 + self.projected)
+        return [before + tables, *others]
+
 
 @dataclass(frozen=True)
 class Default:
@@ -95,10 +101,8 @@ class Default:
             random = np.random.default_rng(task.seed)
             families += (random_projected_histograms(domain, self.directions, self.projected_bins, random),)
         workload = Workload(families, ranks, domain)
-        room = outline.plan.room(len(families))
-        room[0] += len(pairs.layout.columns) + len(outline.with_targets)  # known before the first round
         rows = self.rows_for(task.strength(total))
-        rehearsal = Thread(target=rehearse, args=(workload, room, rows))
+        rehearsal = Thread(target=rehearse, args=(workload, outline.room(pairs), rows))
         rehearsal.start()
 
         known = _numbers_alone(pairs, edges, special, total, noise)

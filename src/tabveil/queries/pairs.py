@@ -329,12 +329,23 @@ class Pairs(QueryFamily):
     # -- evidence: in the same layout where most of it will be measured, else in tiles ----------------------
 
     def reserve(self, room: int) -> Evidence | Tiles:
-        tiles = round(room * float(self._tiles.mean()) * 1.2)
-        products = 1 + sum(len(group[1:]) for group in self.groups)
-        if EFFORT * tiles * SIDE**2 < products * len(self.owner) ** 2:
-            return Tiles.room_for(tiles)
+        whole, tiled = self._efforts(room)
+        if tiled < whole:
+            return Tiles.room_for(self._tiles_for(room))
         empty = self.nothing().astype(np.float32)
         return Evidence(empty, empty)
+
+    def effort(self, room: int) -> int:
+        """Multiplications for one relaxed row, if so many cross-tables are measured."""
+        return min(self._efforts(room))
+
+    def _efforts(self, room: int) -> tuple[int, int]:
+        """Multiplications for one relaxed row: of all cross-tables, and of tiles for the measured ones."""
+        products = 1 + sum(len(group[1:]) for group in self.groups)
+        return products * len(self.owner) ** 2, EFFORT * self._tiles_for(room) * SIDE**2
+
+    def _tiles_for(self, room: int) -> int:
+        return round(room * float(self._tiles.mean()) * 1.2)
 
     @property
     def _tiles(self) -> np.ndarray:

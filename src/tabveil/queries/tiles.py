@@ -11,7 +11,7 @@ from tabveil.queries.rows import Array
 
 SIDE = 16
 TOGETHER = 32  # tiles that one step of the loop works on
-EFFORT = 6  # what a cell of a tile costs, against a cell of one large product; measured on two cores
+EFFORT = 10  # what a cell of a tile costs, against a cell of one large product; measured on two cores
 
 
 @jax.tree_util.register_dataclass
