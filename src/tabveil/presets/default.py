@@ -66,7 +66,7 @@ class Default:
     """Shares of the budget, and how hard the optimiser works."""
 
     count_share: Fraction = Fraction(1, 100)
-    ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.002)
+    ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
     alone_share: Share = Share(Fraction(4, 100), Fraction(20, 100), noise=0.02)
     targets_share: Fraction = Fraction(12, 100)
     most_noise: float = 0.06  # in a table with a target, as a share of all rows
