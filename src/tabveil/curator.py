@@ -126,9 +126,12 @@ class Curator:
 
         def choose() -> np.ndarray:
             scores = (queries.errors(self._exact_counts(workload)[family], expected) - bias)[candidates]
+
+            def pick(group: np.ndarray, k: int) -> np.ndarray:
+                return group[self._noise.top(scores[group], k, scale)]
+
             with ThreadPoolExecutor(self._noise.threads) as pool:
-                tops = pool.map(lambda share: self._noise.top(scores[share[0]], share[1], scale), dealt)
-                return np.concatenate([group[top] for (group, _), top in zip(dealt, tops, strict=True)])
+                return np.concatenate(list(pool.map(pick, *zip(*dealt, strict=True))))
 
         chosen = self._allowance.buy(
             f"selecting {picks} of {queries.name}",
