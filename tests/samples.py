@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from tabveil.curator import Curator, PrivateRows
+from tabveil.privacy import Allowance, Door, Noise, Protection, Relation
 from tabveil.table import Domain, Table
 
 SMALL = {
@@ -28,6 +30,18 @@ TINY: dict[str, Any] = {
     },
     "targets": ["b"],
 }
+
+
+def curator_of(
+    rows: PrivateRows,
+    allowance: Allowance,
+    relation: Relation = Relation.ADD_REMOVE,
+    noise: Noise | None = None,
+    rows_per_person: int = 1,
+) -> Curator:
+    """A curator of some rows, whose door charges this allowance."""
+    person = "who" if rows_per_person > 1 else None
+    return Curator(rows, Door(allowance, Protection(relation, person, rows_per_person), noise))
 
 
 def random_table(domain: Domain, rows: int, seed: int) -> Table:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from samples import random_table
+from samples import curator_of, random_table
 from tabveil.curator import Count, Curator, Workload, count
 from tabveil.errors import BudgetExceeded
 from tabveil.privacy import Allowance, Budget, Ledger, Relation
@@ -71,7 +71,7 @@ def door(request: pytest.FixtureRequest, domain: Domain) -> tuple[Curator, Watch
     relation = request.param
     allowance = Ledger.in_memory(relation).allowance(Fraction(2), "test")
     rows, noise = WatchedRows(random_table(domain, 500, seed=0), allowance), SpyNoise()
-    return Curator(rows, allowance, relation, noise=noise), rows, noise, allowance
+    return curator_of(rows, allowance, relation, noise=noise), rows, noise, allowance
 
 
 def nothing_expected(workload: Workload, family: int) -> np.ndarray:
@@ -124,7 +124,7 @@ def test_noise_follows_the_sensitivity_of_the_relation(workload: Workload, domai
     scales = {}
     for relation in Relation:
         noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(2), "test")
-        curator = Curator(
+        curator = curator_of(
             WatchedRows(random_table(domain, 50, 0), allowance), allowance, relation, noise=noise
         )
         curator.measure(workload, 1, np.arange(10), HALF)
@@ -198,7 +198,7 @@ def test_the_row_count_is_public_or_paid_for(door) -> None:
 def test_a_table_without_rows_is_counted_like_any_other(workload: Workload, domain: Domain) -> None:
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(Budget(1, 1e-9).rho, "test")
     nobody = WatchedRows(random_table(domain, 0, seed=0), allowance)
-    curator = Curator(nobody, allowance, Relation.ADD_REMOVE, noise=SpyNoise())
+    curator = curator_of(nobody, allowance, Relation.ADD_REMOVE, noise=SpyNoise())
     assert curator.total(allowance.total / 2) == 1
     assert (curator.measure(workload, 0, np.array([0]), allowance.total / 2).counts == 0).all()
 
@@ -258,7 +258,7 @@ def test_noise_grows_with_the_rows_that_one_person_may_have(
     for each in (1, 3):
         noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(9), "test")
         rows = WatchedRows(random_table(domain, 50, 0), allowance)
-        curator = Curator(rows, allowance, relation, noise, each)
+        curator = curator_of(rows, allowance, relation, noise, each)
         curator.total(HALF)
         curator.measure(workload, 0, np.arange(2), HALF)
         curator.select(workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int))

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
-from samples import SMALL, random_table
-from tabveil.curator import Count, Curator
+from samples import SMALL, curator_of, random_table
+from tabveil.curator import Count
 from tabveil.presets import Default, Task
 from tabveil.presets.default import Share, evenly_within_bins, independent_columns
 from tabveil.privacy import Ledger, Relation
@@ -238,7 +238,9 @@ def test_no_configuration_spends_more_than_its_budget(
     codec = Codec(tv.Schema.from_dict({"columns": columns, "targets": chosen}))
     rho = tv.Budget(epsilon, delta).rho
     allowance = Ledger.in_memory(relation).allowance(rho, "test")
-    curator = Curator(FewRows(random_table(codec.domain, rows, seed)), allowance, relation, WildNoise(seed))
+    curator = curator_of(
+        FewRows(random_table(codec.domain, rows, seed)), allowance, relation, WildNoise(seed)
+    )
     preset = Default(rows=20, rounds=rounds, most_cells=most_cells)
     result = preset(curator, Task(codec.schema, rho, relation), lambda status: None)
     assert allowance.spent <= rho
@@ -455,7 +457,7 @@ def test_a_schema_too_large_for_memory_is_refused_before_anything_is_spent() -> 
     schema = tv.Schema.from_dict({"columns": columns})
     with Ledger.in_memory(Relation.ADD_REMOVE) as ledger:
         allowance = ledger.allowance(Fraction(1), "test")
-        curator = Curator(None, allowance, Relation.ADD_REMOVE)  # type: ignore[arg-type]
+        curator = curator_of(None, allowance, Relation.ADD_REMOVE)  # type: ignore[arg-type]
         with pytest.raises(tv.InvalidInput, match="GB"):
             Default()(curator, Task(schema, Fraction(1)), lambda status: None)
         assert allowance.spent == 0

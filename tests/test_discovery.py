@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import tabveil as tv
 from tabveil.cli import app
-from tabveil.discovery import DECIMALS, Scout, Terms, found_document, infer_schema, threshold
+from tabveil.discovery import DECIMALS, Scout, found_document, infer_schema, threshold, whole
 from tabveil.errors import BudgetExceeded, InvalidInput
-from tabveil.privacy import Budget, Ledger, OpenDPNoise, Relation, gaussian_scale
+from tabveil.privacy import Budget, Door, Ledger, OpenDPNoise, Promise, Protection, Relation, gaussian_scale
 from tabveil.sources import Source
 
 
@@ -51,7 +51,25 @@ def test_what_many_rows_hold_is_found() -> None:
         rules["price"]["decimals"] == 2 and -4 <= rules["price"]["min"] <= 0 and rules["price"]["max"] == 128
     )
     assert rules["vip"] == {"type": "boolean"}
-    assert rules["day"] == {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01"}
+    assert rules["day"] == {"type": "date", "min": "2013-01-01", "max": "2014-01-01"}
+
+
+def test_days_are_moments_where_some_rows_clearly_tell_the_time() -> None:
+    frame = people()
+    frame["day"] += pd.to_timedelta(np.where(np.arange(len(frame)) % 50 == 0, 7, 0), "h")
+    rule = found_document(frame, epsilon=1, noise=Loud())["columns"]["day"]
+    assert rule == {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01"}
+
+
+@pytest.mark.parametrize("odd", ["?", None, 2**63, "2013-13-13"])
+def test_no_row_changes_a_type_that_a_reader_guessed_and_nobody_paid_for(odd: object, tmp_path) -> None:
+    def searched(frame: pd.DataFrame) -> dict:
+        return found_document(frame, epsilon=1, noise=Loud())["columns"]
+
+    frame = people(2000)
+    cells = {name: pd.Series([*frame[name].tolist(), odd]) for name in frame}  # as pandas guesses them
+    assert [c.dtype for c in cells.values()] != frame.dtypes.tolist()
+    assert searched(pd.DataFrame(cells)) == searched(frame)
 
 
 def test_real_noise_finds_it_too() -> None:
@@ -83,9 +101,10 @@ def test_what_cannot_be_found_is_left_to_the_owner() -> None:
 
 
 def test_everything_is_in_the_ledger_and_within_the_budget(tmp_path) -> None:
-    infer_schema(people(500), epsilon=0.5, delta=1e-6, ledger=tmp_path / "ledger")
+    infer_schema(people(5000), epsilon=0.5, delta=1e-6, ledger=tmp_path / "ledger")
     ledger = Ledger.read(tmp_path / "ledger")
-    assert [charge.what for charge in ledger.charges] == ["ranges of 4 columns", "values of 2 columns"]
+    assert ledger.charges[0].what == "what 6 columns look like"
+    assert {charge.what.split(" of ")[0] for charge in ledger.charges[1:]} == {"ranges", "values"}
     assert ledger.spent <= Budget(0.5, 5e-7).rho
     assert ledger.delta_spent == Fraction(5e-7)
     assert ledger.delta_left(1e-6) <= 5e-7
@@ -104,7 +123,8 @@ def test_nothing_is_looked_at_before_it_is_paid(tmp_path) -> None:
             self.spent_at_look: list[Fraction] = []
 
     watched = Watched()
-    allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(Budget(1, 5e-7).rho, "test")
+    promise = Promise(Budget(1, 1e-6), Protection())
+    allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(whole(promise), "test")
     source = Source.whole(people(100))
     reader = source.reader
     batches = reader.batches
@@ -114,8 +134,7 @@ def test_nothing_is_looked_at_before_it_is_paid(tmp_path) -> None:
         return batches(*asked)
 
     reader.batches = looked
-    terms = Terms(Budget(1, 1e-6), Relation.ADD_REMOVE, None)
-    Scout(source, allowance, terms, OpenDPNoise()).columns()
+    Scout(source, Door(allowance, promise.protection), promise).columns()
     assert watched.spent_at_look and watched.spent_at_look[0] > 0
     assert watched.spent_at_look == sorted(watched.spent_at_look)
     assert allowance.spent == pytest.approx(float(allowance.total)) and allowance.spent <= allowance.total
@@ -169,7 +188,7 @@ def everything(rows: int = 40) -> pd.DataFrame:
         {
             "who": place // 4,
             "word": np.array(["a", "b", None], object)[place % 3],
-            "unsure": np.array(["1", "true", "x", None], object)[place % 4],
+            "unsure": np.array(["1", "true", "x", None, "y"], object)[place % 5],
             "number": np.array([0.5, -3.25, np.nan, 1e9])[place % 4],
             "whole": place % 5,
             "vip": place % 2 == 0,
@@ -246,7 +265,7 @@ def test_the_command_writes_a_schema_with_its_provenance(tmp_path) -> None:
     )
     assert run.exit_code == 0, run.output
     document = yaml.safe_load((tmp_path / "s.yaml").read_text())
-    assert document["found"]["epsilon"] == 1 and (tmp_path / "s.yaml.ledger").exists()
+    assert document["found"]["epsilon"] == 1 and (tmp_path / "people.parquet.ledger").exists()
     assert tv.Schema.load(tmp_path / "s.yaml").categories["city"].values == ("Bern", "Oslo", "Rome")
-    shown = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "s.yaml.ledger"), "--json"])
+    shown = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "people.parquet.ledger"), "--json"])
     assert shown.exit_code == 0 and "values of 2 columns" in shown.output

@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "presets": {
         "curator", "errors", "privacy", "projection", "queries", "ranks", "rappp", "scale", "schema", "table",
     },
-    "discovery": {"columns", "errors", "privacy", "schema", "sources"},
+    "discovery": {"columns", "engines", "errors", "privacy", "schema", "sources"},
     "importers": {"columns", "errors", "schema"},
     "grouping": {"columns", "curator", "ranks", "schema", "table"},
     "repair": {"columns", "constraints", "errors", "schema", "table"},
@@ -44,9 +44,11 @@ MAY_IMPORT = {
         "constraints", "errors", "files", "frames", "measurement", "repair", "scale", "schema", "strangers",
         "table", "where",
     },
+    "statement": {"privacy", "schema"},
     "synthesizer": {
         "curator", "device", "engines", "errors", "evidence", "grouping", "logs", "measurement", "plot",
-        "presets", "privacy", "rappp", "release", "repair", "report", "rows", "schema", "sources", "table",
+        "presets", "privacy", "rappp", "release", "repair", "report", "rows", "schema", "sources",
+        "statement", "table",
     },
     "metrics": {"errors", "schema", "sources", "table"},
     "audit": {

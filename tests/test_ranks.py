@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from samples import curator_of
 from tabveil.curator import Curator
 from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
 from tabveil.queries import GRID
@@ -39,7 +40,9 @@ def door(
 ) -> tuple[Curator, Allowance]:
     """A curator without noise unless told otherwise, and what it may spend."""
     allowance = Ledger.in_memory(relation).allowance(rho, "test")
-    return Curator(WatchedRows(table, allowance), allowance, relation, noise=noise or SpyNoise()), allowance
+    return curator_of(
+        WatchedRows(table, allowance), allowance, relation, noise=noise or SpyNoise()
+    ), allowance
 
 
 def share_below(lattice: Lattice, ranks: Ranks, column: int, numbers: np.ndarray) -> np.ndarray:

@@ -22,10 +22,11 @@ import pyarrow.parquet
 import pytest
 
 import tabveil as tv
+from samples import curator_of
 from tabveil.curator import Count, Curator, Workload
 from tabveil.frames import check, draft_schema
 from tabveil.presets import Default, Paper, Preset, Task
-from tabveil.privacy import Allowance, Ledger, OpenDPNoise, Relation
+from tabveil.privacy import Allowance, Door, Ledger, OpenDPNoise, Protection, Relation
 from tabveil.projection import Annealing
 from tabveil.queries import QueryFamily
 from tabveil.rappp import Result
@@ -161,7 +162,7 @@ def test_no_object_shows_its_rows(outcome: Outcome) -> None:
     ledger = Ledger.read(outcome.ledger)
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(Fraction(1), "test")
     rows = EncodedRows(source, codec)
-    curator = Curator(rows, allowance, Relation.ADD_REMOVE)
+    curator = curator_of(rows, allowance, Relation.ADD_REMOVE)
     curator.total(Fraction(1, 10**12))
     objects = (
         outcome.model, release, release.scale, release.schema, release.measurements, outcome.model.ledger_,
@@ -346,8 +347,8 @@ class LockedRows:
 class LockingCurator(Curator):
     """Unlocks the rows for the time of one paid answer; afterwards it forgets what it counted, and locks."""
 
-    def __init__(self, rows: LockedRows, allowance: Allowance, relation: Relation) -> None:
-        super().__init__(rows, allowance, relation)
+    def __init__(self, rows: LockedRows, allowance: Allowance) -> None:
+        super().__init__(rows, Door(allowance, Protection()))
         self.locked_rows, self.given = rows, []  # type: ignore[var-annotated]
 
     def _asked(self, answer: Callable[[], Any]) -> Any:
@@ -374,8 +375,10 @@ class LockingCurator(Curator):
 class Transcript:
     """A curator without any rows: it repeats what another one gave out."""
 
-    def __init__(self, given: list[Any], relation: Relation) -> None:
-        self._given, self._relation, self._each = iter(given), relation, 1
+    protection = Protection()
+
+    def __init__(self, given: list[Any]) -> None:
+        self._given = iter(given)
 
     def _next(self, *_: Any, **__: Any) -> Any:
         return next(self._given)
@@ -384,9 +387,6 @@ class Transcript:
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
         return Curator.noise_of(self, queries, picks, rho)  # type: ignore[arg-type]
-
-    def _moved(self, queries: QueryFamily) -> int:
-        return Curator._moved(self, queries)  # type: ignore[arg-type]
 
 
 def run(preset: Preset, curator: Any, codec: Codec, rho: Fraction) -> Result:
@@ -400,11 +400,11 @@ def test_a_fit_follows_from_the_noisy_answers_alone(name: str) -> None:
     rho = tv.Budget(1.0, 1e-9).rho
     rows = LockedRows(table)
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(rho, "test")
-    curator = LockingCurator(rows, allowance, Relation.ADD_REMOVE)
+    curator = LockingCurator(rows, allowance)
     result = run(TINY[name], curator, codec, rho)  # the rows were locked during every projection
     assert rows.looks == len(allowance.charges) == len(curator.given)  # one look for each charge
     rows._table = None  # type: ignore[assignment]
-    again = run(TINY[name], Transcript(curator.given, Relation.ADD_REMOVE), codec, rho)
+    again = run(TINY[name], Transcript(curator.given), codec, rho)
     for field in ("logits", "numbers"):
         first, second = (np.asarray(getattr(r.table, field)) for r in (result, again))
         assert (first == second).all() and np.isfinite(first).all()

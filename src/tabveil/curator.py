@@ -1,7 +1,6 @@
-"""The one door to the private rows: every look is charged before it is taken, every answer noised once."""
+"""The private rows behind their door: what can be asked of them, each look charged before it is taken."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
@@ -9,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tabveil.measurement import Measurement
-from tabveil.privacy import Allowance, Noise, OpenDPNoise, Relation, gaussian_scale, selection_scale
+from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
 from tabveil.scale import Lattice, Scale
 from tabveil.table import Domain, Table
@@ -60,45 +59,43 @@ class PrivateRows(Protocol):
 class Curator:
     """Holds the private rows and answers for a price; what it gives out may be published."""
 
-    def __init__(
-        self,
-        rows: PrivateRows,
-        allowance: Allowance,
-        relation: Relation,
-        noise: Noise | None = None,
-        each: int = 1,
-    ) -> None:
-        self._rows = rows
-        self._allowance = allowance
-        self._relation = relation
-        self._each = each  # how many rows the one who is protected can have
-        self._noise = noise or OpenDPNoise()
+    def __init__(self, rows: PrivateRows, door: Door) -> None:
+        self._rows, self._door = rows, door
         self.published: list[Measurement] = []
         self._exact: tuple[Workload, list[np.ndarray]] | None = None
         self._exact_by_point: tuple[Lattice, list[np.ndarray]] | None = None
 
     def __repr__(self) -> str:
-        return f"Curator(relation={self._relation.value})"  # and nothing of the rows
+        return f"Curator(relation={self.protection.relation.value})"  # and nothing of the rows
+
+    @property
+    def protection(self) -> Protection:
+        """Whom the noise protects."""
+        return self._door.protection
 
     @property
     def private(self) -> bool:
         """Whether the noise is real; false only with a seeded source, in tests."""
-        return self._noise.private
+        return self._door.private
 
     def total(self, rho: Fraction) -> int:
         """How many rows there are: public under substitution, else a noisy count."""
-        if self._relation is Relation.SUBSTITUTE:
+        if self.protection.relation is Relation.SUBSTITUTE:
             return self._rows.count()
-        scale = gaussian_scale(rho, self._each**2)
-        [noisy] = self._noisy(
-            "row count", rho, lambda: np.array([self._rows.count()], np.int64), scale=scale, cells=1
-        ).tolist()
+
+        def exact() -> np.ndarray:
+            return np.array([self._rows.count()], np.int64)
+
+        counts, scale = self._door.counts(
+            "row count", rho, exact, squared=self.protection.squared(queries=1), cells=1
+        )
+        [noisy] = counts.tolist()
         self.published.append(Measurement("row count", "all rows", scale, ("all",), (noisy,)))
         return max(1, int(noisy))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
         """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public."""
-        return noise_of(self._relation, queries, picks, rho, self._each)
+        return self.protection.noise_of(picks, rho, queries.spread)
 
     def select(
         self,
@@ -118,37 +115,26 @@ class Curator:
         `groups` that each give their share of the picks: a pick costs time for every candidate it is among.
         """
         queries = workload.families[family]
-        sensitivity = self._each * self._moved(queries.spread)
-        scale = selection_scale(rho, picks, sensitivity)
         candidates = np.setdiff1d(np.arange(len(queries)), exclude)
         every = np.arange(len(candidates))
-        dealt = [(every[g::groups], len(range(g, picks, groups))) for g in range(min(groups, picks))]
 
-        def choose() -> np.ndarray:
-            scores = (queries.errors(self._exact_counts(workload)[family], expected) - bias)[candidates]
+        def scores() -> np.ndarray:
+            return (queries.errors(self._exact_counts(workload)[family], expected) - bias)[candidates]
 
-            def pick(group: np.ndarray, k: int) -> np.ndarray:
-                return group[self._noise.top(scores[group], k, scale)]
-
-            with ThreadPoolExecutor(self._noise.threads) as pool:
-                return np.concatenate(list(pool.map(pick, *zip(*dealt, strict=True))))
-
-        chosen = self._allowance.buy(
+        chosen = self._door.top(
             f"selecting {picks} of {queries.name}",
             rho,
-            "noisy top-K",
-            choose,
+            scores,
+            groups=[(every[g::groups], len(range(g, picks, groups))) for g in range(min(groups, picks))],
+            sensitivity=self.protection.rows_per_person * self.protection.cells_moved(queries.spread),
             asked=[np.array(family)],
-            scale=scale,
             candidates=len(queries),
-            groups=len(dealt),
         )
         return candidates[chosen]
 
     def measure(self, workload: Workload, family: int, picks: np.ndarray, rho: Fraction) -> Answer:
         """Noisy counts for every cell of these queries. See docs/proofs/gaussian.md."""
         queries = workload.families[family].take(picks)
-        scale = self.noise_of(workload.families[family], len(picks), rho)
         filled = queries.filled
 
         def exact() -> np.ndarray:
@@ -156,12 +142,12 @@ class Curator:
             return np.asarray(workload.families[family].cells_in(counts, picks))[filled]
 
         noisy = np.zeros(filled.shape, np.int64)
-        noisy[filled] = self._noisy(
+        noisy[filled], scale = self._door.counts(
             f"measuring {len(picks)} {queries.name}",
             rho,
             exact,
+            squared=self.protection.squared(len(picks), workload.families[family].spread),
             asked=[np.array(family), picks],
-            scale=scale,
             cells=int(filled.sum()),
         )
         return Answer(family, np.asarray(picks), noisy, scale)
@@ -176,7 +162,6 @@ class Curator:
             if (np.diff(ends) < 0).any():
                 raise ValueError("Runs must lie in order, inside the column, and must not overlap.")
         columns = sum(len(runs) > 0 for runs in asked)
-        scale = gaussian_scale(rho, columns * self._moved(spread=2) * self._each**2)
         sizes = [len(runs) for runs in asked]
 
         def exact() -> np.ndarray:
@@ -184,8 +169,14 @@ class Curator:
             counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
             return np.concatenate(counts)
 
-        what = f"measuring {columns} distributions"
-        noisy = self._noisy(what, rho, exact, asked=asked, scale=scale, cells=sum(sizes))
+        noisy, scale = self._door.counts(
+            f"measuring {columns} distributions",
+            rho,
+            exact,
+            squared=self.protection.squared(columns),
+            asked=asked,
+            cells=sum(sizes),
+        )
         found = np.split(noisy, np.cumsum(sizes)[:-1])
         for column, (runs, noisy_counts) in enumerate(zip(asked, found, strict=True)):
             if len(runs):
@@ -198,14 +189,19 @@ class Curator:
     def categories(self, axes: Sequence[int], domain: Domain, rho: Fraction) -> Intervals:
         """Noisy counts of every category of some axes, each alone: a partition of the rows per axis."""
         sizes = [domain.sizes[axis] for axis in axes]
-        scale = gaussian_scale(rho, len(axes) * self._moved(spread=2) * self._each**2)
         names = [domain.axes[axis].name for axis in axes]
 
         def exact() -> np.ndarray:
             return np.concatenate(self._rows.total(CategoryCounts(tuple(sizes)), names))
 
-        what = f"measuring {len(axes)} lists of categories"
-        noisy_counts = self._noisy(what, rho, exact, asked=[np.array(axes)], scale=scale, cells=sum(sizes))
+        noisy_counts, scale = self._door.counts(
+            f"measuring {len(axes)} lists of categories",
+            rho,
+            exact,
+            squared=self.protection.squared(len(axes)),
+            asked=[np.array(axes)],
+            cells=sum(sizes),
+        )
         found = np.split(noisy_counts, np.cumsum(sizes)[:-1])
         for axis, noisy in zip(axes, found, strict=True):
             shown = tuple(noisy.tolist())
@@ -214,36 +210,11 @@ class Curator:
             )
         return Intervals(found, scale)
 
-    def _noisy(
-        self,
-        what: str,
-        rho: Fraction,
-        exact: Callable[[], np.ndarray],
-        *,
-        scale: float,
-        cells: int,
-        asked: Sequence[np.ndarray] = (),
-    ) -> np.ndarray:
-        """Counts that are charged before they are taken, and noised once; or the answer given before."""
-        return self._allowance.buy(
-            what,
-            rho,
-            "discrete Gaussian",
-            lambda: self._noise.gaussian(exact(), scale),
-            asked=asked,
-            scale=scale,
-            cells=cells,
-        )
-
     def _exact_points(self, lattice: Lattice) -> list[np.ndarray]:
         """Exact counts of every point of every numerical column, from one pass over the rows."""
         if self._exact_by_point is None or self._exact_by_point[0] is not lattice:
             self._exact_by_point = lattice, self._rows.total(PointCounts(lattice), lattice.names)
         return self._exact_by_point[1]
-
-    def _moved(self, spread: int) -> int:
-        """How many cells of one query a neighbouring table can move by one; `spread` if a row is replaced."""
-        return cells_moved(self._relation, spread)
 
     def _exact_counts(self, workload: Workload) -> list[np.ndarray]:
         """Exact counts of the whole workload, from one pass over the rows; they never leave this object."""
@@ -251,20 +222,6 @@ class Curator:
             counts = self._rows.total(WorkloadCounts(workload))
             self._exact = workload, unfolded(workload, counts)
         return self._exact[1]
-
-
-def noise_of(relation: Relation, queries: QueryFamily, picks: int, rho: Fraction, each: int) -> float:
-    """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public.
-
-    Whoever is protected can have `each` rows: all in one cell, they move it by so many
-    (docs/proofs/people.md).
-    """
-    return gaussian_scale(rho, picks * cells_moved(relation, queries.spread) * each**2)
-
-
-def cells_moved(relation: Relation, spread: int) -> int:
-    """How many cells of one query a neighbouring table can move by one; `spread` if a row is replaced."""
-    return 1 if relation is Relation.ADD_REMOVE else spread
 
 
 @dataclass(frozen=True)

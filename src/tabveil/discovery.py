@@ -1,14 +1,15 @@
-"""Find values, bounds and decimals in the data itself, for a price: a private way to a schema.
+"""Find types, values, bounds and decimals in the data itself, for a price: a private way to a schema.
 
-A door beside the curator with the same rules: charged before it looks, whole counts, noised once. What is
-found is written into an ordinary schema, with what it cost. Types of columns are public, as everywhere; only
-texts of which nobody knows whether they spell numbers are counted by what they look like.
+Nothing is taken from the types that columns came in: readers guess most of these from cells. What each column
+holds is counted instead, with noise. What is found is written into an ordinary schema, with what it cost.
 """
 
+import datetime
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from statistics import NormalDist
@@ -19,34 +20,22 @@ import pyarrow as pa
 
 from tabveil.columns.cells import is_missing, number_in, numbers_in, plain, rounded, spread
 from tabveil.columns.words import key, short
+from tabveil.engines import Local
 from tabveil.errors import InvalidInput
-from tabveil.privacy import Allowance, Budget, Ledger, Noise, OpenDPNoise, Relation, gaussian_scale
-from tabveil.schema import TODO, Privacy, Schema
-from tabveil.sources import Source
+from tabveil.privacy import Budget, Door, Ledger, Noise, Promise, Protection
+from tabveil.schema import TODO, Privacy, Schema, rule_mark, save_document, shown
+from tabveil.sources import Source, fingerprint
+from tabveil.sources.reader import explained
 
 DELTA = 1e-6
-LOOKS_SHARE = Fraction(1, 10)  # of ρ, where texts might spell numbers
+LOOKS_SHARE = Fraction(1, 10)  # of ρ, for what columns hold
 VALUES_WEIGHT = 4  # a list of values must stand clear of its noise; bounds and decimals are read off sums
 LEAST, MOST = -20, 50  # powers of two that numbers are sorted into; beyond them they are clamped
 DECIMALS = 7  # 0 to 6, and more
 CARELESS = 0.001  # chance per column that mere noise widens its bounds
+CLEARLY = 4  # standard deviations of the noise
 YEARS = (1900, 2100)
-CellOf = Callable[[str], Callable[[pa.ChunkedArray], np.ndarray]]
-LOOKS = ("missing", "number", "truth", "text")
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What is promised, and to whom."""
-
-    budget: Budget  # for all that is found; half of δ pays for lists of values
-    relation: Relation
-    privacy: Privacy | None
-
-    @property
-    def rho(self) -> Fraction:
-        """What may be spent; the other half of δ is left for the conversion."""
-        return Budget(self.budget.epsilon, self.budget.delta / 2).rho
+LOOKS = ("missing", "number", "truth", "day", "moment", "text")
 
 
 def infer_schema(
@@ -81,137 +70,151 @@ def found_document(
     ledger: str | Path | None = None,
     neighbours: str = "add-remove",
     privacy: dict[str, Any] | None = None,
+    save: Path | None = None,
     noise: Noise | None = None,
 ) -> dict[str, Any]:
-    """The same as a document to save: `TODO` stands where nothing could be found."""
-    if neighbours not in set(Relation):
-        raise InvalidInput(f"There is no relation {neighbours}.", f"Choose from: {', '.join(Relation)}.")
+    """The same as a document to save: `TODO` stands where nothing could be found.
+
+    With a ledger file, a search that was cut short goes on when it is asked for again, from the answers that
+    were paid for. With `save`, the document is on disk before the search counts as done.
+    """
     unit = Privacy(**privacy) if privacy else None
-    terms = Terms(Budget(epsilon, delta), Relation(neighbours), unit)
+    promise = Promise(Budget(epsilon, delta), Protection.of(neighbours, unit))
     source = Source.whole(data)
     if unit:
+        if unit.unit not in source.columns:
+            raise InvalidInput(
+                f"The table has no column {shown(unit.unit)}.", "Name the column that tells people apart."
+            )
         source = replace(source.only([name for name in source.columns if name != unit.unit]), bound=unit)
-    protected = f"all rows of one {unit.unit}" if unit else "one row"
-    book = Ledger.in_memory(terms.relation) if ledger is None else Ledger.open(ledger, terms.relation)
+    relation, protected = promise.protection.relation, promise.protection.unit
+    book = Ledger.in_memory(relation) if ledger is None else Ledger.open(ledger, relation)
     with book:
-        allowance = book.allowance(terms.rho, f"A schema with ε = {epsilon:g}", unit=protected)
-        columns = Scout(source, allowance, terms, noise or OpenDPNoise()).columns()
-    found = {"epsilon": epsilon, "delta": delta, "rho": str(allowance.spent)}
-    document: dict[str, Any] = {"columns": columns, "found": found}
-    return document | ({"privacy": unit.model_dump()} if unit else {})
+        request = json.dumps([asdict(promise), fingerprint(data)], default=str)
+        label = f"A schema with ε = {epsilon:g}"
+        allowance = book.allowance(whole(promise), label, request=request, unit=protected)
+        door = Door(allowance, promise.protection, noise)
+        columns = Scout(source, door, promise).columns()
+        found = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "rho": str(allowance.spent),
+            "delta_used": float(sum(charge.delta for charge in allowance.charges)),
+            "charges": [charge.mark for charge in allowance.charges],
+            "columns": {name: rule_mark(rule) for name, rule in columns.items() if TODO not in rule.values()},
+        } | ({} if door.private else {"private": False})
+        document: dict[str, Any] = {"columns": columns, "found": found}
+        document |= {"privacy": unit.model_dump()} if unit else {}
+        if save is not None:
+            save_document(document, save)
+        allowance.finish()
+    return document
+
+
+def whole(promise: Promise) -> Fraction:
+    """The ρ that a search may spend: half of δ pays for lists of values, half is left for the conversion."""
+    return Budget(promise.budget.epsilon, promise.budget.delta / 2).rho
 
 
 class Scout:
     """Looks at the rows of a table whose schema is not known, for a price."""
 
-    def __init__(self, source: Source, allowance: Allowance, terms: Terms, noise: Noise) -> None:
-        self._source, self._allowance, self._terms, self._noise = source, allowance, terms, noise
+    def __init__(self, source: Source, door: Door, promise: Promise) -> None:
+        self._source, self._door, self._promise = source, door, promise
 
     def __repr__(self) -> str:
         return "Scout()"  # and nothing of the rows
 
     def columns(self) -> dict[str, dict[str, Any]]:
         """A rule for every column, as far as it could be found."""
-        looks = {name: self._known(name) for name in self._source.columns}
-        unsure = [name for name, look in looks.items() if look == "unsure"]
-        rho = self._allowance.total
-        if unsure:
-            looks |= self._looks(unsure, rho * LOOKS_SHARE)
-            rho -= rho * LOOKS_SHARE
+        rho = self._door.allowance.total
+        looks = self._looks(list(self._source.columns), rho * LOOKS_SHARE)
+        rho -= rho * LOOKS_SHARE
         texts = [name for name, look in looks.items() if look == "text"]
-        rest = [name for name, look in looks.items() if look in ("number", "whole", "moment", "day", "truth")]
-        weight = rho / (VALUES_WEIGHT * len(texts) + len(rest) or 1)
+        rest = [name for name, look in looks.items() if look != "text"]
+        weight = rho / (VALUES_WEIGHT * len(texts) + len(rest))
         rules: dict[str, dict[str, Any]] = {}
         if rest:
             rules |= self._ranges(rest, looks, weight * len(rest))
         if texts:
-            rules |= self._values(texts, weight * VALUES_WEIGHT * len(texts))
-        return {name: rules.get(name, {"type": "drop"}) for name in self._source.columns}
-
-    def _known(self, name: str) -> str:
-        """What a column is by its type alone."""
-        kind = self._source.arrow_types().get(name)
-        if kind is None or self._source.is_text or pa.types.is_large_binary(kind):
-            return "unsure"
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        checks = {
-            "truth": pa.types.is_boolean,
-            "whole": pa.types.is_integer,
-            "number": lambda k: pa.types.is_floating(k) or pa.types.is_decimal(k),
-            "day": pa.types.is_date,
-            "moment": pa.types.is_timestamp,
-        }
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        return "text" if text else next((name for name, check in checks.items() if check(kind)), "other")
+            rules |= self.values(texts, weight * VALUES_WEIGHT * len(texts))
+        return {name: rules[name] for name in self._source.columns}
 
     # -- three kinds of questions, each one histogram per column --------------------------------------------
 
     def _looks(self, names: list[str], rho: Fraction) -> dict[str, str]:
-        """Whether texts spell numbers, truths or neither, by what most rows do."""
-        counts, _ = self._histograms(
-            f"what {len(names)} columns look like", names, rho, lambda name: _look, len(LOOKS)
+        """What columns hold, by what most rows do; days are moments if some clearly tell the time."""
+        counts, scale = self._histograms(
+            f"what {len(names)} columns look like", rho, {name: "look" for name in names}, len(LOOKS)
         )
-        return {name: LOOKS[1 + int(np.argmax(c[1:]))] for name, c in zip(names, counts, strict=True)}
+        return {name: _look_of(c, scale) for name, c in zip(names, counts, strict=True)}
 
     def _ranges(self, names: list[str], looks: dict[str, str], rho: Fraction) -> dict[str, dict[str, Any]]:
         """Bounds, decimals and missing cells of numbers, moments and truths."""
-
-        def cell(name: str) -> Callable[[pa.ChunkedArray], np.ndarray]:
-            return {"moment": _year, "day": _year, "truth": _truth}.get(looks[name], _size)
-
-        counts, scale = self._histograms(f"ranges of {len(names)} columns", names, rho, cell, CELLS)
+        cells = {
+            name: {"moment": "year", "day": "year", "truth": "truth"}.get(looks[name], "size")
+            for name in names
+        }
+        counts, scale = self._histograms(f"ranges of {len(names)} columns", rho, cells, CELLS)
         return {name: _range_rule(looks[name], c, scale) for name, c in zip(names, counts, strict=True)}
 
-    def _values(self, names: list[str], rho: Fraction) -> dict[str, dict[str, Any]]:
+    def values(self, names: list[str], rho: Fraction) -> dict[str, dict[str, Any]]:
         """The values that clearly more than a few rows hold (docs/proofs/discovery.md)."""
-        each = self._each
-        delta = self._terms.budget.delta / 2
-        scale = gaussian_scale(rho, len(names) * self._moved * each**2)
-        least = threshold(scale, delta / len(names), each)
-        self._allowance.charge(
+        protection = self._door.protection
+        delta = self._promise.budget.delta / 2
+
+        def tallies() -> list[Counter[str]]:
+            held: list[Counter[str]] = [Counter() for _ in names]
+            with explained("The values of some columns could not be counted.", "Declare these columns."):
+                for batch in self._source.only(names).batches():
+                    for name, tally in zip(names, held, strict=True):
+                        _count_values(batch.column(name), tally)
+            return held
+
+        named = self._door.frequent(
             f"values of {len(names)} columns",
             rho,
-            "discrete Gaussian with threshold",
-            scale=scale,
-            threshold=least,
+            tallies,
+            squared=protection.squared(len(names)),
+            least=lambda scale: threshold(scale, delta / len(names), protection.rows_per_person),
             delta=delta,
         )
-        held: list[Counter[str]] = [Counter() for _ in names]
-        missing = np.zeros(len(names), np.int64)
-        for batch in self._source.only(names).batches():
-            for place, name in enumerate(names):
-                missing[place] += _count_values(batch.column(name), held[place])
-        empty = self._noise.gaussian(missing, scale)
         rules = {}
-        for name, counter, blank in zip(names, held, empty.tolist(), strict=True):
-            values = sorted(counter)
-            counts = np.array([counter[value] for value in values], np.int64)
-            noisy = self._noise.gaussian(counts, scale) if len(counts) else counts
-            kept = [value for value, count in zip(values, noisy.tolist(), strict=True) if count >= least]
-            rule: dict[str, Any] = {"type": "categorical", "values": kept or TODO, "other": True}
-            rules[name] = rule | ({"nullable": True} if blank > 4 * scale else {})
+        for name, kept in zip(names, named, strict=True):
+            values = [value for value in kept if value != BLANK]
+            rule: dict[str, Any] = {"type": "categorical", "values": values or TODO, "other": True}
+            rules[name] = rule | ({"nullable": True} if BLANK in kept else {})
         return rules
 
     def _histograms(
-        self, what: str, names: list[str], rho: Fraction, cell_of: CellOf, cells: int
+        self, what: str, rho: Fraction, cell_of: dict[str, str], cells: int
     ) -> tuple[list[np.ndarray], float]:
         """Noisy counts of public cells, one histogram per column; a row is in one cell of each."""
-        scale = gaussian_scale(rho, len(names) * self._moved * self._each**2)
-        self._allowance.charge(what, rho, "discrete Gaussian", scale=scale, cells=cells * len(names))
-        counts = [np.zeros(cells, np.int64) for _ in names]
-        for batch in self._source.only(names).batches():
-            for name, total in zip(names, counts, strict=True):
-                total += np.bincount(cell_of(name)(batch.column(name)), minlength=cells)
-        return [self._noise.gaussian(total, scale) for total in counts], scale
 
-    @property
-    def _each(self) -> int:
-        return self._terms.privacy.max_rows if self._terms.privacy else 1
+        def exact() -> np.ndarray:
+            counts = Local().total(self._source.only(list(cell_of)), Histograms(cell_of, cells))
+            return np.stack(counts)
 
-    @property
-    def _moved(self) -> int:
-        return 1 if self._terms.relation is Relation.ADD_REMOVE else 2
+        counts, scale = self._door.counts(
+            what,
+            rho,
+            exact,
+            squared=self._door.protection.squared(len(cell_of)),
+            cells=cells * len(cell_of),
+        )
+        return list(counts), scale
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """Counts the rows of a batch in the cells of some columns; `cell_of` names the cells of each."""
+
+    cell_of: dict[str, str]
+    cells: int
+
+    def __call__(self, batch: pa.Table) -> list[np.ndarray]:
+        found = {name: CELL_OF[kind](batch.column(name)) for name, kind in self.cell_of.items()}
+        return [np.bincount(cells, minlength=self.cells) for cells in found.values()]
 
 
 def threshold(scale: float, delta: float, each: int = 1) -> int:
@@ -233,10 +236,11 @@ MISSING = CELLS - 1
 
 
 def _look(column: pa.ChunkedArray) -> np.ndarray:
-    def answer(values: pa.Array) -> np.ndarray:
-        return np.array([_looks_like(value) for value in plain(values).to_pylist()], np.int64)
+    return spread(column, _each(_looks_like), LOOKS.index("missing"))
 
-    return spread(column, answer, 0)
+
+def _each(answer: Callable[[int | float | bytes | None], int]) -> Callable[[pa.Array], np.ndarray]:
+    return lambda values: np.array([answer(value) for value in plain(values).to_pylist()], np.int64)
 
 
 def _looks_like(value: int | float | bytes | None) -> int:
@@ -245,7 +249,28 @@ def _looks_like(value: int | float | bytes | None) -> int:
     text = key(value).strip()
     if text.lower() in ("true", "false"):
         return LOOKS.index("truth")
-    return LOOKS.index("number" if math.isfinite(number_in(text)) else "text")
+    if math.isfinite(number_in(text)):
+        return LOOKS.index("number")
+    if _moment(value) is None:
+        return LOOKS.index("text")
+    return LOOKS.index("day" if len(text) == len("2013-01-31") else "moment")
+
+
+def _look_of(counts: np.ndarray, scale: float) -> str:
+    held = dict(zip(LOOKS, counts.tolist(), strict=True))
+    times = {"day": held.pop("day") + held["moment"], "moment": held.pop("moment")}
+    look = max(["number", "truth", "day", "text"], key=lambda name: (held | times)[name])
+    return "moment" if look == "day" and times["moment"] > CLEARLY * scale else look
+
+
+def _moment(value: int | float | bytes | None) -> datetime.datetime | None:
+    """The moment that a text spells, if it does."""
+    if not isinstance(value, bytes):
+        return None
+    try:
+        return datetime.datetime.fromisoformat(key(value).strip())
+    except ValueError:
+        return None
 
 
 def _size(column: pa.ChunkedArray) -> np.ndarray:
@@ -261,23 +286,24 @@ def _size(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _year(column: pa.ChunkedArray) -> np.ndarray:
-    def years(chunk: pa.Array) -> np.ndarray:
-        cells = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
-        return np.asarray(pa.compute.year(cells).fill_null(-1), np.int64)
+    def cell(value: int | float | bytes | None) -> int:
+        moment = _moment(value)
+        return MISSING if moment is None else int(np.clip(moment.year, *YEARS)) - YEARS[0]
 
-    chunks = [years(chunk) for chunk in column.chunks]
-    found = np.concatenate([np.empty(0, np.int64), *chunks])
-    return np.where(found < 0, MISSING, np.clip(found, *YEARS) - YEARS[0])
+    return spread(column, _each(cell), MISSING)
 
 
 def _truth(column: pa.ChunkedArray) -> np.ndarray:
     return np.where(np.isnan(numbers_in(column)), MISSING, 0)
 
 
+CELL_OF = {"look": _look, "size": _size, "year": _year, "truth": _truth}
+
+
 def _range_rule(look: str, counts: np.ndarray, scale: float) -> dict[str, Any]:
     """What noisy counts say about a column; only cells that clearly hold rows are believed."""
     held = counts > scale * -NormalDist().inv_cdf(CARELESS / CELLS)
-    nullable = {"nullable": True} if counts[MISSING] > 4 * scale else {}
+    nullable = {"nullable": True} if counts[MISSING] > CLEARLY * scale else {}
     if look == "truth":
         return {"type": "boolean"} | nullable
     if look in ("moment", "day"):
@@ -292,7 +318,7 @@ def _range_rule(look: str, counts: np.ndarray, scale: float) -> dict[str, Any]:
         return {"type": "numerical", "min": TODO, "max": TODO} | nullable
     low, high = _edge(int(powers.min()), least=True), _edge(int(powers.max()), least=False)
     most = int(places.max())
-    decimals = {"decimals": 0 if look == "whole" else most} if look == "whole" or most < DECIMALS else {}
+    decimals = {"decimals": most} if most < DECIMALS else {}
     if "decimals" in decimals:
         low, high = math.floor(low), math.ceil(high)
     high = high if high > low else low + 1
@@ -309,13 +335,11 @@ def _edge(size: int, *, least: bool) -> float:
     return edge if size > POWERS else -edge
 
 
-def _count_values(column: pa.ChunkedArray, held: Counter[str]) -> int:
-    """Add up how many rows hold each value; gives how many are missing."""
-    missing = 0
+BLANK = ""  # stands for missing cells among the values of a column; no value is spelled like that
+
+
+def _count_values(column: pa.ChunkedArray, held: Counter[str]) -> None:
+    """Add up how many rows hold each value."""
     for chunk in column.chunks:
         for entry in plain(chunk).value_counts().to_pylist():
-            if is_missing(entry["values"]):
-                missing += entry["counts"]
-            else:
-                held[key(entry["values"])] += entry["counts"]
-    return missing
+            held[BLANK if is_missing(entry["values"]) else key(entry["values"])] += entry["counts"]

@@ -25,6 +25,10 @@ class LedgerDamaged(TabveilError):
     """A ledger whose history cannot be trusted; nothing runs on it."""
 
 
+class Mispriced(TabveilError):
+    """Two accounts of what a draw of noise costs do not agree; nothing is drawn."""
+
+
 class Interrupted(TabveilError):
     """The user stopped a long run."""
 

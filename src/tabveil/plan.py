@@ -16,13 +16,12 @@ from rich.box import SIMPLE
 from rich.table import Table as Grid
 
 from tabveil.columns import Categorical
-from tabveil.curator import cells_moved, noise_of
 from tabveil.errors import InvalidInput
 from tabveil.grouping import MOST, large_columns
 from tabveil.grouping import SHARE as GROUPING_SHARE
 from tabveil.presets import Default, Task
 from tabveil.presets.default import Outline, bins_for
-from tabveil.privacy import DELTA, Budget, Relation, gaussian_scale
+from tabveil.privacy import DELTA, Budget, Protection, Relation
 from tabveil.queries import GRID, Pairs
 from tabveil.ranks import LEVELS
 from tabveil.schema import Schema
@@ -155,14 +154,13 @@ def forecast(
     chosen, lines = (sum(ask.picks for ask in some) for some in (asks, along))
     count = preset.count_cost(task)
     ranks = preset.ranks_share.of(task, len(domain.numerical), rows)
-    each = schema.privacy.max_rows if schema.privacy else 1
-    moved = each**2 * cells_moved(relation, 2)
+    protection = Protection.of(relation, schema.privacy)
     numbers, crossed = len(domain.numerical), len(outline.with_targets)
 
     def noise(picks: int, rho: Fraction) -> float:
-        return noise_of(relation, pairs, picks, rho, each)
+        return protection.noise_of(picks, rho, pairs.spread)
 
-    run = gaussian_scale(ranks * LEVELS[0], numbers * moved) if numbers else 0.0
+    run = protection.noise_of(numbers, ranks * LEVELS[0]) if numbers else 0.0
     alone = noise(pairs.categorical, outline.alone) if pairs.categorical else 0.0
     together = noise(crossed, outline.together) if crossed else None
     table = noise(asks[0].picks, asks[0].measure) if asks else None
@@ -171,9 +169,12 @@ def forecast(
     spending = [
         Spending(
             "grouping", f"values of {len(large)} long lists", _share(grouping, budget),
-            _scale(grouping, len(large) * moved),
+            protection.noise_of(len(large), grouping) if large else None,
         ),
-        Spending("row count", "how many rows there are", _share(count, budget), _scale(count, each**2)),
+        Spending(
+            "row count", "how many rows there are", _share(count, budget),
+            protection.noise_of(1, count) if count else None,
+        ),
         Spending("distributions", f"{numbers} numeric columns, level by level", _share(ranks, budget), run),
         Spending("columns", f"{pairs.categorical} categorical columns", _share(outline.alone, budget), alone),
         Spending(
@@ -328,7 +329,3 @@ def _after_grouping(schema: Schema, large: list[str]) -> Schema:
 
 def _share(rho: Fraction, budget: Budget) -> float:
     return float(rho / budget.rho)
-
-
-def _scale(rho: Fraction, moved: int) -> float | None:
-    return gaussian_scale(rho, moved) if rho else None

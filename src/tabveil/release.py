@@ -193,6 +193,9 @@ def _promise(content: dict[str, Any]) -> dict[str, Any]:
     kinds = {"promise": str, "relation": str, "private": bool, "epsilon": float | int, "delta": float | int}
     if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
         raise Damaged
+    place = content.get("ledger") or {"first": "", "lines": 0, "last": ""}
+    if [type(place[name]) for name in ("first", "lines", "last")] != [str, int, str]:
+        raise Damaged
     return content
 
 

@@ -1,17 +1,19 @@
 """What may be known about a table before anyone looks at it: columns, values, bounds, targets."""
 
+import hashlib
 import json
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BeforeValidator, Field, SerializeAsAny, StrictInt, StrictStr, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, StrictInt, StrictStr, model_validator
 
 from tabveil.columns import RULES, Categorical, Column, Drop, Id, figures_of
 from tabveil.columns import Numerical as Numerical
-from tabveil.columns.rule import WANTED, Rule, plain_list
+from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists
 from tabveil.columns.words import check_text, closest, did_you_mean, key, short, shown
 from tabveil.constraints import Constraint, parse_constraints
 from tabveil.errors import InvalidInput
@@ -29,6 +31,7 @@ __all__ = [
     "key",
     "kind_axis",
     "read_document",
+    "rule_mark",
     "save_document",
     "short",
     "shown",
@@ -119,12 +122,34 @@ class Privacy(Rule):
     max_rows: Annotated[StrictInt, Field(ge=1, le=1_000_000)]
 
 
-class Found(Rule):
-    """What finding parts of this schema in the data cost."""
+def _fraction(text: object) -> object:
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,400}(/[1-9][0-9]{0,400})?", text):
+        raise ValueError("not a fraction")
+    return text
 
-    epsilon: float
-    delta: float
-    rho: str
+
+def rule_mark(rule: Column | Mapping[str, Any]) -> str:
+    """A short text that changes whenever the rule of a column does."""
+    rule = rule if isinstance(rule, Column) else RULES[rule["type"]](**rule)
+    spelled = json.dumps(rule.spelled(), sort_keys=True, default=str)
+    return hashlib.sha256(spelled.encode()).hexdigest()[:12]
+
+
+class Found(Rule):
+    """What finding parts of this schema in the data cost, and which parts these are."""
+
+    epsilon: Annotated[float, Field(gt=0)]
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    rho: Annotated[StrictStr, BeforeValidator(_fraction)]
+    delta_used: Annotated[float, Field(ge=0, lt=1)] | None = None  # by lists of values; else half of δ
+    charges: tuple[StrictStr, ...] = ()  # what the ledger calls them
+    columns: dict[str, StrictStr] = Field(default_factory=dict)  # rules as they were found, by their mark
+    private: StrictBool = True  # false where the noise was seeded for a test
+
+    @property
+    def used(self) -> float:
+        """The δ that naming values used up."""
+        return self.delta / 2 if self.delta_used is None else self.delta_used
 
 
 class Schema(Rule):
@@ -175,6 +200,12 @@ class Schema(Rule):
         return parse_constraints(self.constraints, self.columns)
 
     @property
+    def bought(self) -> tuple[str, ...]:
+        """Names of the columns whose rules were found in the data and are still as they were found."""
+        marks = self.found.columns if self.found else {}
+        return tuple(name for name, rule in self.columns.items() if marks.get(name) == rule_mark(rule))
+
+    @property
     def categories(self) -> dict[str, Categorical]:
         """The columns that are learnt as categories."""
         return {name: rule for name, rule in self.columns.items() if isinstance(rule, Categorical)}
@@ -219,7 +250,7 @@ class Schema(Rule):
         if self.constraints:
             document["constraints"] = list(self.constraints)
         if self.found:
-            document["found"] = self.found.model_dump()
+            document["found"] = plain_lists(self.found.model_dump(exclude_defaults=True))
         return document
 
     @classmethod

@@ -21,26 +21,31 @@ from tabveil.grouping import learn_groupings, reduced, widest
 from tabveil.logs import LOG, logged
 from tabveil.measurement import Measurement
 from tabveil.presets import PRESETS, Default, Preset, Task
-from tabveil.privacy import DELTA, Allowance, Budget, Ledger, Noise, OpenDPNoise, Relation, epsilon_of
+from tabveil.privacy import (
+    DELTA,
+    Budget,
+    Door,
+    Ledger,
+    Noise,
+    OpenDPNoise,
+    Promise,
+    Protection,
+    Relation,
+    relation_named,
+)
 from tabveil.rappp import Result, Status
 from tabveil.release import Release
 from tabveil.repair import require_satisfiable
 from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
-from tabveil.sources import Source, engine_of
+from tabveil.sources import Source, engine_of, fingerprint
+from tabveil.statement import charge_for_schema, statement
 from tabveil.table import Codec
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from tabveil.report.page import Page
-
-PUBLIC = (
-    "column names, types, category lists, bounds, decimals and nullability (from the schema)",
-    "the data types in which columns came (of frames and Parquet files), but no value",
-    "targets, preset, seed, ε, δ and the neighbour relation",
-    "the software and its versions",
-)
 
 
 class RAPpp:
@@ -104,23 +109,26 @@ class RAPpp:
                     "The table has no rows.", "Under substitution their number is public; give at least one."
                 )
             budget = Budget(self.epsilon, self._delta(source, relation))
+            promise = Promise(budget, Protection.of(relation, schema.privacy))
             rows = EncodedRows(source, Codec(schema), engine, lambda share: watch(Status.reading(share)))
             device.wake()
             with self._open_ledger(relation) as ledger:
+                _require_schema_paid(schema, ledger)
                 label = f"A fit with ε = {self.epsilon:g}"
                 request = _request(data, schema, budget, relation, self)
-                allowance = ledger.allowance(budget.rho, label, request=request, unit=unit_of(schema))
-                each = schema.privacy.max_rows if schema.privacy else 1
-                curator = Curator(rows, allowance, relation, self._noise(), each)
+                unit = promise.protection.unit
+                allowance = ledger.allowance(budget.rho, label, request=request, unit=unit)
+                door = Door(allowance, promise.protection, self._noise())
+                curator = Curator(rows, door)
                 groupings = learn_groupings(curator, schema, allowance.total * GROUPING_SHARE)
                 if groupings:
                     rows = replace(rows, codec=Codec(schema, groupings))
                     counted = curator.published
-                    curator = Curator(rows, allowance, relation, self._noise(), each)
+                    curator = Curator(rows, door)
                     curator.published += counted
                 task = Task(reduced(schema, groupings), allowance.left, relation, seed)
                 result = preset(curator, task, watch)
-                release = release_of(result, schema, budget, relation, allowance, source.kind, curator, self)
+                release = release_of(result, schema, promise, door, source.kind, curator, self)
                 self.release_ = replace(release, types=source.types(schema), groupings=groupings)
                 if save is not None:
                     self.release_.save(save)
@@ -197,16 +205,12 @@ class RAPpp:
         preset = PRESETS.get(self.preset) if isinstance(self.preset, str) else self.preset
         if preset is None:
             raise InvalidInput(f"There is no preset {self.preset}.", f"Choose from: {', '.join(PRESETS)}.")
-        if self.neighbours not in set(Relation):
-            raise InvalidInput(
-                f"There is no relation {self.neighbours}.", f"Choose from: {', '.join(Relation)}."
-            )
         if not 0 <= int(self.seed) < 2**32:
             raise InvalidInput(
                 f"Seed {self.seed} is not usable.", "Give a whole number from 0 to 4294967295."
             )
         Budget(self.epsilon, DELTA if self.delta is None else self.delta)
-        return Relation(self.neighbours), preset, int(self.seed)
+        return relation_named(self.neighbours), preset, int(self.seed)
 
     def _engine_for(self, data: object) -> Engine:
         """The engine that was asked for, or the one that the table lies on."""
@@ -250,19 +254,30 @@ class RAP(RAPpp):
         return super()._checked()
 
 
+def _require_schema_paid(schema: Schema, ledger: Ledger) -> None:
+    """Refuse a ledger file that does not show what finding this schema in the data has cost."""
+    if schema.found and ledger.on_disk and not ledger.shows(schema.found.charges):
+        raise InvalidInput(
+            f"This schema was found in the data for ε = {schema.found.epsilon:g}, "
+            "and the ledger does not show that it was paid for.",
+            "Name the ledger that `tabveil schema init --epsilon` (or Schema.infer) charged, "
+            "so that both costs add up.",
+        )
+
+
 def release_of(
     result: Result,
     schema: Schema,
-    budget: Budget,
-    relation: Relation,
-    allowance: Allowance,
+    promise: Promise,
+    door: Door,
     kind: str,
     curator: Curator,
     model: RAPpp,
 ) -> Release:
     """Gather what may be published of a fit."""
     charges = [
-        {"what": c.what, "rho": str(c.rho), "mechanism": c.mechanism, **c.details} for c in allowance.charges
+        {"what": c.what, "rho": str(c.rho), "mechanism": c.mechanism, **c.details}
+        for c in door.allowance.charges
     ]
     return Release(
         schema=schema,
@@ -271,8 +286,8 @@ def release_of(
         slack=np.zeros(result.table.numbers.shape, np.float32) if result.slack is None else result.slack,
         scale=result.workload.scale,
         measurements=(*curator.published, *_measurements(result)),
-        privacy=_statement(budget, relation, allowance, curator.private, model, schema),
-        charges=charges,
+        privacy=statement(promise, door, schema, _settings(model)),
+        charges=[*charge_for_schema(schema), *charges],
         kind=kind,
     )
 
@@ -294,55 +309,13 @@ def _measurements(result: Result) -> Iterable[Measurement]:
 
 
 def _request(data: object, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:
-    """All that a release is made from; two fits with the same request may share noisy answers.
-
-    Of the data only what the file system says: answers about two versions of a file should not be mixed.
-    That would be as private, but no table at all. Frames in memory cannot be told apart without a look.
-    """
-    files: list[tuple[str, int, int]] = []
-    if isinstance(data, str | Path):
-        path = Path(data)
-        found = sorted(path.iterdir()) if path.is_dir() else [path]
-        files = [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in found if f.is_file()]
+    """All that a release is made from; two fits with the same request may share noisy answers."""
     settings = (asdict(budget), relation.value, str(model.preset), model.seed, version("tabveil"))
-    return json.dumps([schema.to_dict(), *settings, files], sort_keys=True, default=str)
+    return json.dumps([schema.to_dict(), *settings, fingerprint(data)], sort_keys=True, default=str)
 
 
-def unit_of(schema: Schema) -> str:
-    """Whom the promise protects, in words."""
-    return f"all rows of one {schema.privacy.unit}" if schema.privacy else "one row"
-
-
-def _statement(
-    budget: Budget, relation: Relation, allowance: Allowance, private: bool, model: RAPpp, schema: Schema
-) -> dict[str, Any]:
-    """The promise, for people and for programs."""
-    unit = unit_of(schema)
-    change = f"{unit} added or removed"
-    if relation is Relation.SUBSTITUTE:
-        change = f"{unit} replaced by {'as many others' if schema.privacy else 'another'}"
-    return {
-        "private": private,
-        "promise": (
-            f"({budget.epsilon:g}, {budget.delta:g})-differential privacy for {change}."
-            if private
-            else "NOT PRIVATE: the noise of this release was seeded for a test."
-        ),
-        "epsilon": budget.epsilon,
-        "delta": budget.delta,
-        "relation": relation.value,
-        "unit": unit,
-        "max_rows": schema.privacy.max_rows if schema.privacy else 1,
-        "rho": str(budget.rho),
-        "rho_spent": str(allowance.spent),
-        # `epsilon_of` rounds up; what was spent is within the budget, so ε itself holds too.
-        "epsilon_spent": min(budget.epsilon, epsilon_of(allowance.spent, budget.delta)),
-        "mechanisms": sorted({c.mechanism for c in allowance.charges}),
-        "assumed_public": list(PUBLIC) + (["the number of rows"] if relation is Relation.SUBSTITUTE else []),
-        "preset": str(model.preset),
-        "seed": model.seed,
-        "versions": _versions(),
-    }
+def _settings(model: RAPpp) -> dict[str, Any]:
+    return {"preset": str(model.preset), "seed": model.seed, "versions": _versions()}
 
 
 @cache

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from samples import TINY
+from samples import TINY, curator_of
 from tabveil.audit.transcript import Draw
-from tabveil.curator import Count, Curator, Workload
+from tabveil.curator import Count, Workload
 from tabveil.privacy import Ledger, Relation
 from tabveil.queries import (
     Pairs,
@@ -84,7 +84,7 @@ def everything_asked(chosen: Few, relation: Relation) -> list[Draw]:
     """What every door hands to the noise for this table: each family, each score, each kind of look."""
     noise = Overheard()
     allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
-    curator = Curator(FewRows(chosen), allowance, relation, noise)
+    curator = curator_of(FewRows(chosen), allowance, relation, noise)
     curator.total(RHO)
     curator.intervals(LATTICE, RUNS, RHO)
     curator.categories([0, 1], DOMAIN, RHO)
@@ -134,7 +134,7 @@ def test_picks_from_several_groups_together_cost_no_more_than_was_paid_for(relat
         for number, family in enumerate(WORKLOAD.families):
             noise = Overheard()
             allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
-            curator = Curator(FewRows(chosen), allowance, relation, noise)
+            curator = curator_of(FewRows(chosen), allowance, relation, noise)
             nothing, everyone = np.asarray(family.nothing()), np.zeros(len(family), np.int64)
             picks = min(3, len(family))
             curator.select(WORKLOAD, number, nothing, picks, RHO, np.array([], int), everyone, groups=2)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-from tabveil.curator import Count, Curator, PrivateRows, Workload, WorkloadCounts, cells_moved, unfolded
+from tabveil.curator import Count, Curator, PrivateRows, Workload, WorkloadCounts, unfolded
 from tabveil.errors import InvalidInput
-from tabveil.privacy import Budget, Ledger, Noise, OpenDPNoise, Relation, gaussian_scale, selection_scale
+from tabveil.privacy import Budget, Door, Ledger, Noise, Protection, Relation
 from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source
@@ -49,7 +49,7 @@ class Desk:
         self.relation = relation
         self._rows: PrivateRows = EncodedRows(Source.of(frame, schema), self.codec)
         self._allowance = Ledger.in_memory(relation).allowance(budget.rho, f"ε = {budget.epsilon:g}")
-        self._noise = noise or OpenDPNoise()
+        self._door = Door(self._allowance, Protection(relation), noise)
         self._exact: tuple[Workload, np.ndarray] | None = None
 
     @property
@@ -70,7 +70,7 @@ class Desk:
     def curator(self, recode: Recode | None = None) -> Curator:
         """A curator of the rows, or of what they are recoded to."""
         rows = Recoded(self._rows, recode) if recode else self._rows
-        return Curator(rows, self._allowance, self.relation, self._noise)
+        return Curator(rows, self._door)
 
     def total(self) -> int:
         """How many rows there are: public under substitution, else a noisy count."""
@@ -82,19 +82,12 @@ class Desk:
         A row more or less moves the sum by its own vector, at most `norm`; a replaced row by the difference
         of two, at most twice that (docs/proofs/baselines.md).
         """
-        moved = embedding.norm * (1 if self.relation is Relation.ADD_REMOVE else 2)
-        scale = gaussian_scale(rho, moved**2)
+        moved = embedding.norm * self._door.protection.cells_moved()
 
         def exact() -> np.ndarray:
             return self._rows.total(EmbeddingSums(embedding))[0]
 
-        noisy = self._allowance.buy(
-            "measuring a mean embedding",
-            rho,
-            "discrete Gaussian",
-            lambda: self._noise.gaussian(exact(), scale),
-            scale=scale,
-        )
+        noisy, _ = self._door.counts("measuring a mean embedding", rho, exact, squared=moved**2)
         return noisy / (embedding.norm * total)
 
     def pick(
@@ -113,14 +106,18 @@ class Desk:
         L1 error: the exponential mechanism needs the largest of these (docs/proofs/baselines.md).
         """
         queries = workload.families[0]
-        sensitivity = int(weights[candidates].max()) * cells_moved(self.relation, queries.spread)
-        scale = selection_scale(rho, 1, sensitivity)
 
-        def choose() -> np.ndarray:
+        def scores() -> np.ndarray:
             errors = queries.errors(self._exact_counts(workload, recode), expected)
-            return self._noise.top(((errors - bias) * weights)[candidates], 1, scale)
+            return ((errors - bias) * weights)[candidates]
 
-        chosen = self._allowance.buy("selecting by weight", rho, "noisy top-K", choose, scale=scale)
+        chosen = self._door.top(
+            "selecting by weight",
+            rho,
+            scores,
+            groups=[(np.arange(len(candidates)), 1)],
+            sensitivity=int(weights[candidates].max()) * self._door.protection.cells_moved(queries.spread),
+        )
         return int(candidates[chosen[0]])
 
     def _exact_counts(self, workload: Workload, recode: Recode) -> np.ndarray:

@@ -73,13 +73,14 @@ class Column(Rule):
 
     def spelled(self) -> dict[str, Any]:
         """Plain lists, texts and numbers, with defaults left out."""
-        return {"type": self.type} | _lists(self.model_dump(exclude_defaults=True))
+        return {"type": self.type} | plain_lists(self.model_dump(exclude_defaults=True))
 
 
-def _lists(value: Any) -> Any:
+def plain_lists(value: Any) -> Any:
+    """The same with lists where there were tuples."""
     if isinstance(value, dict):
-        return {name: _lists(entry) for name, entry in value.items()}
-    return [_lists(entry) for entry in value] if isinstance(value, list | tuple) else value
+        return {name: plain_lists(entry) for name, entry in value.items()}
+    return [plain_lists(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def plain_list(values: object) -> object:

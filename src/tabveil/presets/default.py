@@ -11,7 +11,7 @@ from threading import Thread
 import jax
 import numpy as np
 
-from tabveil.curator import Answer, Curator, Workload, noise_of
+from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
 from tabveil.presets.preset import Task, Watch
 from tabveil.privacy import Relation
@@ -186,7 +186,7 @@ class Default:
         """Whether tables measured together without choosing would be more than noise."""
         if not len(picks):
             return False
-        noise = noise_of(task.relation, pairs, len(picks), rho, task.each) * np.sqrt(2 / np.pi)
+        noise = task.protection.noise_of(len(picks), rho, pairs.spread) * np.sqrt(2 / np.pi)
         return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
     def _plan(self, candidates: int, rho: Fraction, strength: float, projected: bool) -> Plan:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from tabveil.curator import Curator
-from tabveil.privacy import Relation
+from tabveil.privacy import Protection, Relation
 from tabveil.rappp import Result, Status
 from tabveil.schema import Schema
 from tabveil.table import Codec, Domain
@@ -29,13 +29,13 @@ class Task:
         return Codec(self.schema).domain
 
     @property
-    def each(self) -> int:
-        """How many rows the one who is protected can have; noise grows with them."""
-        return self.schema.privacy.max_rows if self.schema.privacy else 1
+    def protection(self) -> Protection:
+        """Whom the noise protects; it grows with the rows that they can have."""
+        return Protection.of(self.relation, self.schema.privacy)
 
     def strength(self, total: int) -> float:
         """How far a count of all rows would stand above the noise of the whole budget."""
-        return total * float(self.rho) ** 0.5 / self.each
+        return total * float(self.rho) ** 0.5 / self.protection.rows_per_person
 
 
 class Preset(Protocol):

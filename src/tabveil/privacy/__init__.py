@@ -8,24 +8,38 @@ from tabveil.privacy.budget import (
     epsilon_of,
     gaussian_scale,
     rho_of,
+    rounded_up,
     selection_scale,
 )
-from tabveil.privacy.ledger import Allowance, Ledger
+from tabveil.privacy.door import GAUSSIAN, THRESHOLD, TOP, Door, Noisy
+from tabveil.privacy.ledger import Allowance, Ledger, Place
 from tabveil.privacy.ledger_file import Charge
 from tabveil.privacy.noise import Noise, OpenDPNoise
+from tabveil.privacy.promise import ONE_ROW, Promise, Protection, relation_named
 
 __all__ = [
     "DELTA",
+    "GAUSSIAN",
+    "ONE_ROW",
+    "THRESHOLD",
+    "TOP",
     "Allowance",
     "Budget",
     "Charge",
+    "Door",
     "Ledger",
     "Noise",
+    "Noisy",
     "OpenDPNoise",
+    "Place",
+    "Promise",
+    "Protection",
     "Relation",
     "delta_of",
     "epsilon_of",
     "gaussian_scale",
+    "relation_named",
     "rho_of",
+    "rounded_up",
     "selection_scale",
 ]

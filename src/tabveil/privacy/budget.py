@@ -92,6 +92,19 @@ def delta_of(rho: Fraction | float, epsilon: float) -> float:
     return min(1.0, math.nextafter(delta * (1 + 1e-12), 1.0))
 
 
+def rounded_up(number: Fraction) -> float:
+    """The number with four digits, and never less than it was: a promise must not shrink as it is printed.
+
+    >>> rounded_up(Fraction(100832345, 10**8)), rounded_up(Fraction("5.01e-7"))
+    (1.009, 5.01e-07)
+    """
+    if not number:
+        return 0.0
+    unit = Fraction(10) ** (math.floor(math.log10(number)) - 3)
+    up = math.ceil(number / unit) * unit
+    return float(up) if Fraction(float(up)) >= number else math.nextafter(float(up), math.inf)
+
+
 def gaussian_scale(rho: Fraction, sensitivity_squared: int) -> float:
     """The σ of a discrete Gaussian that costs at most ρ: Δ²/(2σ²) ≤ ρ (docs/proofs/gaussian.md)."""
     return _scale(rho, _count("The squared sensitivity", sensitivity_squared))

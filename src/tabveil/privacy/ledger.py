@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -28,14 +28,22 @@ from tabveil.privacy.ledger_file import (
     readable,
     text,
 )
+from tabveil.privacy.promise import ONE_ROW, relation_named
 
-ONE_ROW = "one row"  # what is protected where nothing else is said
 LEDGER_HINT = "The limit covers every release of this data and does not grow; choose a smaller ε."
 ALLOWANCE_HINT = "Plan fewer rounds, or start a new release with a larger ε."
 
 # Checking what is left and writing the charge must be one step, also when threads share a ledger. One lock
 # serves all ledgers, so that they can be copied; a charge takes milliseconds, so nobody waits long.
 _one_at_a_time = threading.RLock()
+
+
+class Place(NamedTuple):
+    """A point in the life of a ledger file: the hashes of its first and last line, and their number."""
+
+    first: str
+    lines: int
+    last: str
 
 
 class Ledger:
@@ -48,12 +56,12 @@ class Ledger:
     @classmethod
     def in_memory(cls, relation: Relation | str, limit: Budget | None = None) -> "Ledger":
         """A ledger that lasts as long as the program."""
-        return cls(Account(_relation(relation), limit), None)
+        return cls(Account(relation_named(relation), limit), None)
 
     @classmethod
     def open(cls, path: str | Path, relation: Relation | str, limit: Budget | None = None) -> "Ledger":
         """Start or continue the ledger at `path`, and keep every other process out until it is closed."""
-        relation = _relation(relation)
+        relation = relation_named(relation)
         file = LedgerFile(Path(path))
         try:
             with explained(path):
@@ -68,7 +76,7 @@ class Ledger:
     def read(cls, path: str | Path) -> "Ledger":
         """What the ledger at `path` says now; takes no lock, writes nothing, accepts no charge."""
         with explained(path), readable(Path(path)) as handle:
-            account, _, _ = parse(read_all(handle), Path(path))
+            account, _ = parse(read_all(handle), Path(path))
         if account is None:
             raise LedgerDamaged(f"{path} is empty: it holds no ledger yet.", "Was this the right file?")
         return cls(account, None, closed="was opened for reading only")
@@ -122,6 +130,32 @@ class Ledger:
     @property
     def charges(self) -> tuple[Charge, ...]:
         return tuple(self._account.charges)
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether it outlasts the program."""
+        return self._file is not None
+
+    @property
+    def place(self) -> "Place | None":
+        """Where its file stands now; None for a ledger in memory, or an empty one."""
+        lines = self._account.lines
+        return Place(lines[0], len(lines), lines[-1]) if lines else None
+
+    def trouble_with(self, place: "Place") -> str:
+        """Why this cannot be the ledger that once stood at `place`, in words; empty if it can."""
+        lines = self._account.lines
+        if not lines or lines[0] != place.first:
+            return "is another ledger: it began otherwise"
+        if len(lines) < place.lines:
+            return f"was cut short: it had {place.lines} lines and has {len(lines)}"
+        if lines[place.lines - 1] != place.last:
+            return f"went another way: its line {place.lines} is not the one that was written then"
+        return ""
+
+    def shows(self, marks: Sequence[str]) -> bool:
+        """Whether all these charges, and at least one, were made here."""
+        return bool(marks) and set(marks) <= {charge.mark for charge in self._account.charges}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -314,11 +348,3 @@ def _short(request: str) -> str:
 
 def _in_words(limit: Budget | None) -> str:
     return "no limit" if limit is None else f"a limit of ε = {limit.epsilon:g}, δ = {limit.delta:g}"
-
-
-def _relation(relation: Relation | str) -> Relation:
-    try:
-        return Relation(relation)
-    except ValueError:
-        allowed = " or ".join(Relation)
-        raise InvalidInput(f"Neighbours by {relation!r} are not known.", f"Use {allowed}.") from None

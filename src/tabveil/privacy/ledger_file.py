@@ -39,6 +39,11 @@ class Charge:
         """The δ that the mechanism itself uses up, such as by naming values that were not public."""
         return Fraction(self.details.get("delta", 0))
 
+    @property
+    def mark(self) -> str:
+        """A short text that no other charge has, by which a schema or a release can point to it."""
+        return digest(_canonical(charge_to_json(self)))[:16]
+
 
 @dataclass
 class Account:
@@ -47,6 +52,7 @@ class Account:
     relation: Relation
     limit: Budget | None
     charges: list[Charge] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # the hash of each line of its file
     notes: list[str] = field(default_factory=list)
     spent: Fraction = Fraction(0)
 
@@ -63,7 +69,8 @@ class LedgerFile:
 
     def __init__(self, path: Path) -> None:
         self.path, self.owner = path, os.getpid()
-        self.length, self.last, self.usable = 0, "", True
+        self.length, self.usable = 0, True
+        self.lines: list[str] = []  # hashes; shared with the account
         self.handle = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         # A ledger that is dropped without close() must not keep its lock until the program ends.
         self._release = weakref.finalize(self, _unlock, self.handle, self.owner)
@@ -79,6 +86,7 @@ class LedgerFile:
 
     def start_account(self, account: Account) -> Account:
         """Begin an empty file."""
+        self.lines = account.lines
         os.fchmod(self.handle, 0o600)
         header = {
             "format": FORMAT,
@@ -94,7 +102,8 @@ class LedgerFile:
     def continue_account(self) -> Account | None:
         """What an existing file holds, its torn last line repaired; None if there is nothing yet."""
         content = read_all(self.handle)
-        account, self.last, good = parse(content, self.path)
+        account, good = parse(content, self.path)
+        self.lines = account.lines if account else []
         self.length = len(content)
         # A run that was killed while writing leaves a last line without its end. `charge` returns after the
         # whole line is on disk, so nobody measured anything on a torn one: dropping it forgets no spending,
@@ -121,7 +130,7 @@ class LedgerFile:
                 f"This process cannot charge anything more to {self.path}: a write failed, or it was forked.",
                 "Start a new run; what was spent stays spent.",
             )
-        self._append(line_of({"previous": self.last, **record}), what)
+        self._append(line_of({"previous": self.lines[-1], **record}), what)
 
     def close(self) -> None:
         self._release()
@@ -146,7 +155,7 @@ class LedgerFile:
             raise self._unwritable(what, error, "The ledger is as it was before.") from error
         self.length += len(line)
         if line != b"\n":
-            self.last = digest(line.rstrip(b"\n"))
+            self.lines.append(digest(line.rstrip(b"\n")))
         self.usable = True
 
     def _require_in_place(self) -> None:
@@ -171,29 +180,29 @@ class LedgerFile:
 # Reading a file: a total function from bytes to an account or a refusal.
 
 
-def parse(content: bytes, path: Path) -> tuple[Account | None, str, int]:
-    """The account, the hash of its last line, and how many bytes of the file are good."""
+def parse(content: bytes, path: Path) -> tuple[Account | None, int]:
+    """The account, and how many bytes of the file are good."""
     lines = content.split(b"\n")
     tail = lines.pop()
     if not lines and not _is_record(tail):
         if HEADER_START.startswith(tail) or tail.startswith(HEADER_START):
             _require_torn(tail, path)
-            return None, "", 0  # the run that started it was killed before anything was charged
+            return None, 0  # the run that started it was killed before anything was charged
         raise _not_a_ledger(path)
     keep_tail = _is_record(tail)
     if keep_tail:
         lines.append(tail)
-    account, last = _header(lines[0], path), digest(lines[0])
+    account = _header(lines[0], path)
+    account.lines.append(digest(lines[0]))
     for number, line in enumerate(lines[1:], start=2):
-        _add_record(account, line, last, path, number)
-        last = digest(line)
+        _add_record(account, line, path, number)
     if tail and not keep_tail:
-        start = f'{{"previous":"{last}"'.encode()
+        start = f'{{"previous":"{account.lines[-1]}"'.encode()
         if not (start.startswith(tail) or tail.startswith(start)):
             raise _damaged(path, len(lines) + 1)
         _require_torn(tail, path)
-        return account, last, len(content) - len(tail)
-    return account, last, len(content)
+        return account, len(content) - len(tail)
+    return account, len(content)
 
 
 def _header(line: bytes, path: Path) -> Account:
@@ -214,9 +223,9 @@ def _header(line: bytes, path: Path) -> Account:
         raise _damaged(path, 1) from None
 
 
-def _add_record(account: Account, line: bytes, previous: str, path: Path, number: int) -> None:
+def _add_record(account: Account, line: bytes, path: Path, number: int) -> None:
     record = record_in(line)
-    if record is None or record.pop("previous", None) != previous:
+    if record is None or record.pop("previous", None) != account.lines[-1]:
         raise _damaged(path, number)
     try:
         match record.pop("kind"):
@@ -228,6 +237,7 @@ def _add_record(account: Account, line: bytes, previous: str, path: Path, number
                 raise ValueError("not a kind of record that we write")
     except (AttributeError, KeyError, TypeError, ValueError, InvalidInput):
         raise _damaged(path, number) from None
+    account.lines.append(digest(line))
 
 
 def charge_to_json(charge: Charge) -> dict[str, Any]:

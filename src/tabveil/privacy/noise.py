@@ -3,6 +3,8 @@
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +13,9 @@ from numpy.typing import NDArray
 from tabveil.errors import InvalidInput
 
 Integers = NDArray[np.int64]
+TESTED = ("0.14.2", "0.15.0", "0.15.1", "0.16.0")
+"""Versions of OpenDP whose laws were tested (benchmarks/opendp_versions.py). 0.14.0 and 0.14.1 draw
+Bernoulli(exp(-x)) wrongly, so that their Gaussian noise hides less than it should."""
 WORTH_A_THREAD = 256
 """Draws: an exact one takes about ten microseconds, starting a thread as long as a few of them."""
 
@@ -43,10 +48,7 @@ class OpenDPNoise:
 
         Noise is independent from cell to cell: a long array is cut into pieces that are noised side by side.
         """
-        whole, scale = _whole_numbers(counts), _positive(scale)
-        dp = _opendp()
-        space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.l2_distance(T="f64")
-        add_noise = dp.measurements.make_gaussian(*space, scale=scale)
+        whole, add_noise = _whole_numbers(counts), _gaussian(scale)
         pieces = np.array_split(whole.ravel(), max(1, min(self.threads, whole.size // WORTH_A_THREAD)))
         with ThreadPoolExecutor(len(pieces)) as pool:
             noisy = [np.array(piece, dtype=np.int64) for piece in pool.map(add_noise, pieces)]
@@ -54,19 +56,47 @@ class OpenDPNoise:
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
         """Positions of `picks` high scores; ρ = picks·D²/(2·scale²). Proof in docs/proofs/selection.md."""
-        whole, scale = _whole_numbers(scores), _positive(scale)
+        whole = _whole_numbers(scores)
         if whole.ndim != 1 or not 1 <= picks <= whole.size:
             raise InvalidInput(f"{picks} picks were asked for, but the scores have shape {whole.shape}.")
-        dp = _opendp()
-        # Adding a row can raise one error and lower another, so the cheaper monotonic metric never applies.
-        metric = dp.metrics.linf_distance(T="i64", monotonic=False)
-        space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), metric
-        measure = dp.measures.zero_concentrated_divergence()
-        choose = dp.measurements.make_noisy_top_k(*space, output_measure=measure, k=int(picks), scale=scale)
-        return np.array(choose(whole), dtype=np.int64)
+        return np.array(_top(picks, scale)(whole), dtype=np.int64)
 
 
+def gaussian_cost(scale: float, sensitivity_squared: int) -> float:
+    """The ρ of Gaussian noise by the privacy map of the measurement that draws it, rounded up."""
+    return float(_gaussian(scale).map(math.nextafter(math.sqrt(sensitivity_squared), math.inf)))
+
+
+def top_cost(scale: float, picks: int, sensitivity: int) -> float:
+    """The ρ of a noisy top-K by the privacy map of the measurement that picks, rounded up."""
+    return float(_top(picks, scale).map(int(sensitivity)))
+
+
+def _gaussian(scale: float) -> Any:
+    dp = _opendp()
+    space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.l2_distance(T="f64")
+    return dp.measurements.make_gaussian(*space, scale=_positive(scale))
+
+
+def _top(picks: int, scale: float) -> Any:
+    dp = _opendp()
+    # Adding a row can raise one error and lower another, so the cheaper monotonic metric never applies.
+    metric = dp.metrics.linf_distance(T="i64", monotonic=False)
+    space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), metric
+    measure = dp.measures.zero_concentrated_divergence()
+    return dp.measurements.make_noisy_top_k(
+        *space, output_measure=measure, k=int(picks), scale=_positive(scale)
+    )
+
+
+@cache
 def _opendp() -> Any:
+    found = version("opendp")
+    if found not in TESTED:
+        raise InvalidInput(
+            f"OpenDP {found} is installed, whose noise was not tested; allowed are {', '.join(TESTED)}.",
+            f"Install one of them: pip install opendp=={TESTED[-1]}",
+        )
     # Imported on first use: loading the compiled library takes longer than most commands that draw no noise.
     # Part by part: OpenDP's prelude brings scikit-learn along, which takes longer still.
     import opendp.domains

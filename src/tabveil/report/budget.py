@@ -16,6 +16,7 @@ def section(evidence: Evidence) -> Section:
     """Each charge as a piece of the budget."""
     release = evidence.release
     budget, delta = Fraction(release.privacy["rho"]), float(release.privacy["delta"])
+    at = float(release.privacy.get("fit", release.privacy)["delta"])  # where ρ is turned into ε
     pieces, lines, before = [], [], Fraction(0)
     for number, charge in enumerate(release.charges, start=1):
         cost = Fraction(charge["rho"])
@@ -30,7 +31,7 @@ def section(evidence: Evidence) -> Section:
         lines.append(
             (
                 number, charge["what"], charge["mechanism"], amount(charge.get("scale", 0)),
-                percent(float(cost / budget), 2), few(epsilon_of(after, delta), 4),
+                percent(float(cost / budget), 2), few(epsilon_of(after, at), 4),
             )
         )  # fmt: skip
         before = after

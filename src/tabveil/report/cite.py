@@ -17,10 +17,10 @@ def section(evidence: Evidence) -> Section:
     """Commands, versions and references."""
     privacy = evidence.release.privacy
     versions = dict(privacy.get("versions", {}))
+    fit = privacy.get("fit", privacy)  # what was asked of the fit alone, where the schema was bought
     targets = "".join(f" --target {target}" for target in evidence.release.schema.targets)
     again = [
-        f"tabveil fit DATA --schema schema.yaml --epsilon {privacy['epsilon']:g} --delta "
-        f"{privacy['delta']:g}",
+        f"tabveil fit DATA --schema schema.yaml --epsilon {fit['epsilon']:g} --delta {fit['delta']:g}",
         f"   {targets}",
         f"    --preset {privacy.get('preset', 'default')} --neighbours {privacy['relation']}"
         f" --seed {privacy.get('seed', 0)} -o RELEASE",

@@ -21,7 +21,7 @@ def section(evidence: Evidence) -> Section:
     """ε, δ, relation, unit, what counts as public, and ε as a risk."""
     privacy = evidence.release.privacy
     epsilon, delta, spent = float(privacy["epsilon"]), float(privacy["delta"]), Fraction(privacy["rho_spent"])
-    worst = Risk.of_spending(spent, epsilon, delta)
+    worst = Risk.of_spending(spent, epsilon, delta, float(privacy.get("delta_used", 0)))
     blocks: list[Block] = [
         Prose(
             f"{promise(evidence.release)} In words: whatever anyone concludes from this release, they would "
@@ -54,6 +54,7 @@ def section(evidence: Evidence) -> Section:
         ),
         Prose("Taken as public, and therefore not protected:"),
         Points([str(item) for item in privacy.get("assumed_public", ())]),
+        *bought(evidence.release),
     ]
     if int(privacy.get("max_rows", 1)) > 1:
         blocks.append(Prose(f"Of each unit at most {privacy['max_rows']} rows were used."))
@@ -62,6 +63,22 @@ def section(evidence: Evidence) -> Section:
             Note("δ is larger than one in the number of rows; a smaller δ is advisable.", grave=True)
         )
     return Section("guarantee", "The guarantee", blocks)
+
+
+def bought(release: Release) -> list[Block]:
+    """What of the schema was found in the data, and what that cost; nothing where it was declared."""
+    cost, fit = release.privacy.get("schema"), release.privacy.get("fit")
+    if not cost or not fit:
+        return []
+    names = ", ".join(str(name) for name in release.privacy.get("bought", ())) or "no column as it stands now"
+    return [
+        Prose(
+            "Found in the data and paid for, so not among the public things: types, lists of values, bounds, "
+            f"decimals and missing cells of {names}. The numbers on this page hold for that and the fit "
+            f"together: ε = {few(cost['epsilon'])}, δ = {few(cost['delta'])} were spent on the schema, "
+            f"ε = {few(fit['epsilon'])}, δ = {few(fit['delta'])} on the fit."
+        )
+    ]
 
 
 def promise(release: Release) -> str:
@@ -77,9 +94,9 @@ class Risk:
         self.limits = limits
 
     @classmethod
-    def of_spending(cls, rho: Fraction, epsilon: float, delta: float) -> "Risk":
-        """Every (ε', δ') that ρ implies, and the one that was promised."""
-        return cls([(epsilon, delta), *((grade, delta_of(rho, grade)) for grade in GRADES)])
+    def of_spending(cls, rho: Fraction, epsilon: float, delta: float, used: float = 0.0) -> "Risk":
+        """Every (ε', δ') that ρ implies, beside the δ that was used up, and the one that was promised."""
+        return cls([(epsilon, delta), *((grade, used + delta_of(rho, grade)) for grade in GRADES)])
 
     def caught(self, accused: float) -> float:
         """The largest share of members found out when this share of strangers is accused."""

@@ -1,6 +1,6 @@
 """Private tables as people bring them, read again and again in batches."""
 
 from tabveil.sources.clusters import engine_of
-from tabveil.sources.source import Source
+from tabveil.sources.source import Source, fingerprint
 
-__all__ = ["Source", "engine_of"]
+__all__ = ["Source", "engine_of", "fingerprint"]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -53,10 +54,6 @@ class Source:
     def types(self, schema: Schema) -> dict[str, str]:
         """The types of the schema's columns as they came in, ids included."""
         return {name: kind for name, kind in self.reader.types().items() if kind and name in schema.columns}
-
-    def arrow_types(self) -> dict[str, pa.DataType]:
-        """The Arrow types in which the cells of each column are read; from types alone, not from rows."""
-        return self.reader.arrow_types()
 
     def only(self, columns: Sequence[str]) -> "Source":
         """The same rows with fewer columns."""
@@ -148,3 +145,16 @@ def _header_hint(names: list[str], absent: list[str]) -> str:
     if near:
         return f"The data has {', '.join(near)}; names must be the same."
     return "Every column of the schema must be in the data, under the same name."
+
+
+def fingerprint(data: object) -> list[tuple[str, int, int]]:
+    """Of a file or folder only what the file system says, so that an unfinished run knows its table again.
+
+    Answers about two versions of a file should not be mixed: that would be as private, but no table at all.
+    Frames in memory cannot be told apart without a look.
+    """
+    if not isinstance(data, str | Path):
+        return []
+    path = Path(data)
+    found = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in found if f.is_file()]
