@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tabveil.columns import Column, Figures, Labels, figures_of
 from tabveil.columns.cells import is_missing, number_in, plain, rounded, spread
 from tabveil.columns.moments import spelled_durations
-from tabveil.dtypes import as_series, as_type, holds, parsed
+from tabveil.dtypes import as_series, as_type
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
 from tabveil.schema import TODO, Categorical, Numerical, Schema, key, short, shown
@@ -37,7 +37,7 @@ def as_kind(table: pa.Table, kind: str, schema: Schema, types: Mapping[str, str]
     """
     types = types or {}
     names = table.column_names
-    columns = {n: _typed(schema.columns[n], table.column(n), types.get(n, "")) for n in names}
+    columns = {n: as_type(schema.columns[n], table.column(n), types.get(n, "")) for n in names}
     arrow = pa.table(columns)
     if kind == "arrow":
         return arrow
@@ -50,22 +50,12 @@ def as_kind(table: pa.Table, kind: str, schema: Schema, types: Mapping[str, str]
     raise InvalidInput(f"{shown(kind)} is not a kind of frame.", "Choose pandas, polars or arrow.")
 
 
-def _typed(rule: Column, column: pa.ChunkedArray, text: str) -> pa.ChunkedArray:
-    kind = parsed(text)
-    return (
-        column if kind is None or not holds(rule, kind) else pa.chunked_array([as_type(rule, column, kind)])
-    )
-
-
 def _to_pandas(table: pa.Table, schema: Schema, types: Mapping[str, str]) -> "pd.DataFrame":
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            name: as_series(schema.columns[name], table.column(name), types.get(name, ""))
-            for name in table.column_names
-        }
-    )
+    names = table.column_names
+    series = {n: as_series(schema.columns[n], table.column(n), types.get(n, "")) for n in names}
+    return pd.DataFrame(series)
 
 
 def write(table: pa.Table, path: str | Path, *, raw: bool = False) -> None:

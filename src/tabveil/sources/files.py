@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.parquet
 
-from tabveil.dtypes import parsed, spelled
+from tabveil.dtypes import spelled
 from tabveil.errors import InvalidInput
 from tabveil.sources.reader import Reader, Told, explained
 
@@ -143,7 +143,7 @@ class Groups:
     path: str
     names: tuple[str, ...]
     texts: tuple[str, ...]  # columns of text
-    kinds: tuple[str, ...]  # the type of each column, in words
+    kinds: tuple[str, ...]  # the type of each column, in words, if someone asked for it
     groups: tuple[int, ...]
     rows: tuple[int, ...]
     bytes: tuple[int, ...]
@@ -223,9 +223,8 @@ class ParquetFiles(Reader):
     def count(self, column: str) -> int:
         return sum(sum(file.rows) for file in self.files)
 
-    def arrow_types(self) -> dict[str, pa.DataType]:
-        kinds = map(parsed, self.files[0].kinds)
-        return {name: kind for name, kind in zip(self.names, kinds, strict=True) if kind is not None}
+    def types(self) -> dict[str, str]:
+        return dict(zip(self.names, self.files[0].kinds, strict=True))
 
     def split(self, pieces: int) -> "list[ParquetFiles]":
         places = [(file, place) for file in self.files for place in range(len(file.groups))]

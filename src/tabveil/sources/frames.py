@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tabveil.dtypes import spelled_in_pandas
+from tabveil.dtypes import CATEGORIES, spelled, spelled_in_pandas
 from tabveil.schema import key
 from tabveil.sources.reader import Reader, Told
 
@@ -45,8 +45,8 @@ class ArrowTable(Reader):
     def count(self, column: str) -> int:
         return int(self.table.num_rows)
 
-    def arrow_types(self) -> dict[str, pa.DataType]:
-        return {field.name: field.type for field in self.table.schema}
+    def types(self) -> dict[str, str]:
+        return {field.name: spelled(field.type) for field in self.table.schema}
 
     def split(self, pieces: int) -> "list[ArrowTable]":
         return [ArrowTable(self.table.slice(a, b - a)) for a, b in _cut(self.table.num_rows, pieces)]
@@ -68,10 +68,6 @@ class PandasFrame(Reader):
 
     def count(self, column: str) -> int:
         return len(self.frame)
-
-    def arrow_types(self) -> dict[str, pa.DataType]:
-        empty = self.frame.iloc[:0]
-        return {name: _from_pandas(empty.iloc[:, place]).type for place, name in enumerate(self.names)}
 
     def types(self) -> dict[str, str]:
         kinds = self.frame.dtypes.tolist()
@@ -99,8 +95,12 @@ class PolarsFrame(Reader):
     def count(self, column: str) -> int:
         return int(self.frame.height)
 
-    def arrow_types(self) -> dict[str, pa.DataType]:
-        return {name: _from_polars(self.frame.get_column(name).clear()).type for name in self.names}
+    def types(self) -> dict[str, str]:
+        import polars as pl
+
+        categories = {name for name, kind in self.frame.schema.items() if kind in (pl.Categorical, pl.Enum)}
+        kinds = {name: _from_polars(self.frame.get_column(name).clear()).type for name in self.names}
+        return {n: CATEGORIES[False] if n in categories else spelled(kind) for n, kind in kinds.items()}
 
     def split(self, pieces: int) -> "list[PolarsFrame]":
         return [PolarsFrame(self.frame.slice(a, b - a)) for a, b in _cut(self.frame.height, pieces)]

@@ -7,7 +7,6 @@ from typing import Self
 
 import pyarrow as pa
 
-from tabveil.dtypes import spelled
 from tabveil.errors import InvalidInput, TabveilError
 
 Told = Callable[[float], None]
@@ -36,11 +35,7 @@ class Reader(ABC):
         return [(self.what, self.names)]
 
     def types(self) -> dict[str, str]:
-        """The type of each column that comes back as such, in words; a type says nothing about the rows."""
-        return {name: spelled(kind) for name, kind in self.arrow_types().items()}
-
-    def arrow_types(self) -> dict[str, pa.DataType]:
-        """The Arrow types in which columns are read, as far as they are known beforehand."""
+        """The type of each column that comes back as such, in words: none that cells could have decided."""
         return {}
 
     def split(self, pieces: int) -> list[Self]:
