@@ -6,12 +6,13 @@ import pyarrow as pa
 from tabveil.columns.cells import is_missing, plain
 from tabveil.columns.words import key
 
-NOBODY = ""  # whose rows have no name count as one person: anything else would trust the gap
+NOBODY = -1  # the place of rows without a name
 
 
 class Contributions:
     """One pass over the rows that keeps at most `most` of each person, those that come first.
 
+    Rows without a name are dropped: nobody knows whose they are, so that no bound could be kept.
     Which rows of a person are kept depends on that person's rows alone, so a table without the person keeps
     exactly the same rows of everybody else.
     """
@@ -32,14 +33,14 @@ class Contributions:
         first = np.searchsorted(sorted_places, sorted_places, "left")
         rank = np.empty(len(places), np.int64)
         rank[order] = np.arange(len(places)) - first
-        kept = self._kept[places] + rank < self.most
+        kept = (places != NOBODY) & (self._kept[places] + rank < self.most)
         np.add.at(self._kept, places[kept], 1)
         return kept
 
     def _places_of(self, chunk: pa.Array) -> np.ndarray:
         cells = chunk if pa.types.is_dictionary(chunk.type) else plain(chunk).dictionary_encode()
-        names = [NOBODY if is_missing(v) else key(v) for v in plain(cells.dictionary).to_pylist()]
-        own = np.array([self._place(name) for name in [*names, NOBODY]], np.int64)
+        names = plain(cells.dictionary).to_pylist()
+        own = np.array([*(NOBODY if is_missing(v) else self._place(key(v)) for v in names), NOBODY], np.int64)
         return own[np.asarray(cells.indices.cast(pa.int64()).fill_null(len(names)))]
 
     def _place(self, name: str) -> int:
