@@ -9,17 +9,20 @@ from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
 import tabveil.audit
 from tabveil.audit import FULL, QUICK, Finding, Size, audit, plan, processors, settle
-from tabveil.audit.fits import Unpaid, WhiteBox, require_paid
+from tabveil.audit.fits import AsUsed, Unpaid, WhiteBox, _fitted, require_paid
 from tabveil.audit.mechanisms import EPSILONS, GaussianLaw
 from tabveil.audit.show import run_audit
-from tabveil.audit.transcript import Draw
-from tabveil.audit.worlds import WORLDS
+from tabveil.audit.transcript import Draw, Heard
+from tabveil.audit.worlds import COMMON, MANY, OTHERS, TYPES, WORLDS
+from tabveil.columns import RULES
 from tabveil.errors import TabveilError
+from tabveil.presets import PRESETS
 from tabveil.privacy import Relation
 
 HOLDS = Finding("noise", "ε = 1", 100, True, 1.0, 0.7)
@@ -30,25 +33,55 @@ BROKEN = Finding("fit", "ε = 4", 100, False, 4.0, 5.5, note="nobody paid")
 @pytest.mark.parametrize("size", [QUICK, FULL])
 def test_every_epsilon_and_relation_is_audited(size: Size) -> None:
     white = [job for job in plan(size) if isinstance(job, WhiteBox) and job.preset == "default"]
-    assert {(job.epsilon, job.relation) for job in white} == {(e, r) for e in EPSILONS for r in Relation}
-    assert {job.world for job in white} == set(WORLDS)
+    simple = [job for job in white if job.world in WORLDS]
+    assert {(job.epsilon, job.relation) for job in simple} == {(e, r) for e in EPSILONS for r in Relation}
     if size is FULL:
-        assert len(white) == len(EPSILONS) * len(Relation) * len(WORLDS)
+        assert len(simple) == len(EPSILONS) * len(Relation) * len(WORLDS)
+
+
+@pytest.mark.parametrize("size", [QUICK, FULL])
+def test_what_users_run_is_audited(size: Size) -> None:
+    fitted = [job for job in plan(size) if isinstance(job, WhiteBox | AsUsed)]
+    worlds = {(job.world.name, job.relation) for job in fitted}
+    assert worlds >= {(world.name, r) for world in OTHERS for r in world.relations}
+    used = {(job.preset, job.relation) for job in fitted if isinstance(job, AsUsed)}
+    assert used == {(preset, relation) for preset in PRESETS for relation in Relation}
+    types = {rule.type for job in fitted for rule in job.world.schema.columns.values()}
+    assert types == set(RULES)  # a new type of column needs a world
+    assert any(isinstance(job, WhiteBox) and job.bought for job in fitted)
+    rules = [rule for job in fitted for rule in job.world.schema.columns.values()]
+    assert any(getattr(rule, "special_values", ()) for rule in rules)
+    assert any(len(getattr(rule, "values", ())) > 128 for rule in rules)  # so many are grouped
+    assert any(getattr(rule, "groups", {}) for rule in rules)
 
 
 @pytest.mark.parametrize("relation", Relation)
 def test_worlds_are_neighbours(relation: Relation) -> None:
-    for world in WORLDS:
-        without, present = world.tables(relation)
-        added = 1 if relation is Relation.ADD_REMOVE else 0
-        assert len(present) - len(without) == added
-        kept = len(present) - 1
-        assert present.iloc[:kept].equals(without.iloc[:kept])
+    for world in (*WORLDS, *OTHERS, COMMON, MANY):
+        if relation not in world.relations:
+            continue
+        without, present = (t.astype(str).values.tolist() for t in world.tables(relation))
+        here = len(world.target)
+        assert present[:here] == pd.DataFrame(world.target).astype(str).values.tolist()
+        gone = 0 if relation is Relation.ADD_REMOVE else here
+        assert present[here:] == without[gone:]
+
+
+def test_grouped_picks_and_projected_histograms_are_audited() -> None:
+    heard = {}
+    for world in (TYPES, MANY):
+        made = _fitted(Heard(), world.schema, world.tables(Relation.ADD_REMOVE)[0], PRESETS["default"], 10.0,
+                       Relation.ADD_REMOVE)  # fmt: skip
+        heard[world.name] = made.charges
+    assert any(charge.get("groups", 1) > 1 for charge in heard[MANY.name])
+    assert any("projected" in charge["what"] for charge in heard[TYPES.name])
 
 
 def test_jobs_run_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tabveil.audit, "AUDITS", (lambda size: [GaussianLaw(3.0, size.draws)],))
-    [(number, finding)] = audit(Size(draws=2000, picks=1, runs=1, samples=1, searches=1, all_worlds=False), 2)
+    [(number, finding)] = audit(
+        Size(draws=2000, picks=1, runs=1, samples=1, searches=1, fits=1, all_worlds=False), 2
+    )
     assert number == 0 and finding.holds and finding.runs == 2000
 
 

@@ -1,28 +1,47 @@
 """The audit notices every way of breaking the promise that we could think of, and no other build."""
 
 import math
+import secrets
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import tabveil.curator
+import tabveil.privacy.door
+import tabveil.statement
+import tabveil.units
 from tabveil.audit.discovery import LoneValue
-from tabveil.audit.finding import Job
-from tabveil.audit.fits import WhiteBox
+from tabveil.audit.finding import QUICK, Job
+from tabveil.audit.fits import AsUsed, WhiteBox, WholeCost
+from tabveil.audit.ledgers import TAMPERING, Tampered
 from tabveil.audit.mechanisms import GaussianLaw, GaussianMechanism, SelectionLaw, SelectionMechanism
-from tabveil.audit.worlds import WORLDS
+from tabveil.audit.worlds import (
+    CATEGORY,
+    COMMON,
+    EXTREME,
+    GUESSED,
+    MISSING,
+    NAMELESS,
+    OTHERS,
+    SEVERAL,
+    TYPES,
+    WORLDS,
+)
+from tabveil.columns.moments import Spans
 from tabveil.curator import Curator
 from tabveil.discovery import threshold
-from tabveil.privacy import OpenDPNoise, Relation, gaussian_scale, selection_scale
+from tabveil.privacy import Ledger, OpenDPNoise, Relation, gaussian_scale, selection_scale
 from tabveil.schema import Schema
 from tabveil.synthesizer import RAPpp
+from tabveil.units import Contributions
 
-CATEGORY, EXTREME, MISSING, _ = WORLDS
 Patch = pytest.MonkeyPatch
 gaussian, top, measure, fit = OpenDPNoise.gaussian, OpenDPNoise.top, Curator.measure, RAPpp.fit
+statement, keep = tabveil.statement.statement, Contributions.keep
 
 
 def too_little_noise(patch: Patch) -> None:
@@ -37,32 +56,41 @@ def history_noised_again(patch: Patch) -> None:
     asked: list[tuple] = []
 
     def again(self: Curator, *request: Any) -> Any:
-        unpaid = self._allowance.charge
-        self._allowance.charge = lambda *_, **__: None  # type: ignore[method-assign, assignment]
+        allowance = self._door.allowance
+        unpaid = allowance.charge
+        allowance.charge = lambda *_, **__: None  # type: ignore[method-assign, assignment]
         for earlier in asked:
             if earlier[0] is self:
                 measure(self, *earlier[1:])
-        self._allowance.charge = unpaid  # type: ignore[method-assign]
+        allowance.charge = unpaid  # type: ignore[method-assign]
         asked.append((self, *request))
         return measure(self, *request)
 
     patch.setattr(Curator, "measure", again)
 
 
+def unchecked(breaks: Callable[[Patch], None]) -> Callable[[Patch], None]:
+    """The same build without OpenDP's second account of every charge, which would stop it at once."""
+
+    def broken(patch: Patch) -> None:
+        patch.setattr(tabveil.privacy.door, "_hold_against", lambda *_: None)
+        breaks(patch)
+
+    return broken
+
+
 def l2_for_an_l1_score(patch: Patch) -> None:
-    patch.setattr(
-        tabveil.curator,
-        "selection_scale",
-        lambda rho, picks, moved: selection_scale(rho, picks, 1) * math.sqrt(moved),
-    )
+    def scaled(rho: Fraction, picks: int, moved: int) -> float:
+        return selection_scale(rho, picks, 1) * math.sqrt(moved)
+
+    patch.setattr(tabveil.privacy.door, "selection_scale", scaled)
 
 
 def sensitivity_not_squared(patch: Patch) -> None:
-    patch.setattr(
-        tabveil.curator,
-        "gaussian_scale",
-        lambda rho, squared: gaussian_scale(rho, 1) * squared**0.25,
-    )
+    def scaled(rho: Fraction, squared: int) -> float:
+        return gaussian_scale(rho, 1) * squared**0.25
+
+    patch.setattr(tabveil.privacy.door, "gaussian_scale", scaled)
 
 
 def schema_from(change: Callable[[dict, pd.DataFrame], None]) -> Callable[[Patch], None]:
@@ -136,7 +164,104 @@ def delta_taken_twice(patch: Patch) -> None:
     )
 
 
-def white(world: Any, relation: Relation, epsilon: float = 1.0, runs: int = 40) -> Job:
+def discrete_gaussian(scale: float, right: bool) -> int:
+    """One draw by rejection from a discrete Laplace (Canonne, Kamath, Steinke 2020), or as OpenDP 0.14.1."""
+    variance, width = Fraction(scale) ** 2, math.floor(scale) + 1
+    while True:
+        rest = secrets.randbelow(width)
+        if not coin(Fraction(rest, width), right):
+            continue
+        whole = 0
+        while coin(Fraction(1), right):
+            whole += 1
+        size, negative = whole * width + rest, secrets.randbelow(2)
+        if negative and not size:
+            continue
+        if coin((size - variance / width) ** 2 / (2 * variance), right):
+            return -size if negative else size
+
+
+def coin(x: Fraction, right: bool) -> bool:
+    """True with chance exp(-x)."""
+    while x > 1:
+        if not coin(Fraction(1), right):
+            return False
+        x -= 1
+    k = 1
+    while True:
+        # x / k; wrong, the denominator is divided by what the numerator and k share, and k is not.
+        shared = 1 if right else math.gcd(x.numerator, k)
+        if secrets.randbelow(x.denominator // shared * k) >= x.numerator // shared:
+            return k % 2 == 1
+        k += 1
+
+
+def by_hand(right: bool) -> Callable[[Patch], None]:
+    def broken(patch: Patch) -> None:
+        def drawn(self: OpenDPNoise, counts: np.ndarray, scale: float) -> np.ndarray:
+            noise = [discrete_gaussian(scale, right) for _ in range(counts.size)]
+            return counts + np.array(noise, np.int64).reshape(counts.shape)
+
+        patch.setattr(OpenDPNoise, "gaussian", drawn)
+
+    return broken
+
+
+def cost_of_the_schema_forgotten(patch: Patch) -> None:
+    def forgetful(promise: Any, door: Any, schema: Schema, settings: Any) -> dict:
+        return statement(promise, door, schema.replaced(found=None), settings)
+
+    patch.setattr("tabveil.synthesizer.statement", forgetful)
+
+
+def bought_lists_called_public(patch: Patch) -> None:
+    patch.setattr(Schema, "bought", ())
+
+
+def guessed_types_kept(patch: Patch) -> None:
+    patch.setattr("tabveil.sources.frames.spelled_in_pandas", str)
+
+
+def a_cell_stops_a_fit(patch: Patch) -> None:
+    patch.setattr(Spans, "_parsed", lambda self, text: float(int(text.split(":")[0])))
+
+
+def cells_depend_on_others(patch: Patch) -> None:
+    patch.setattr(
+        "tabveil.sources.frames._from_cells",
+        lambda cells: __import__("pyarrow").array([None if c != c else repr(c) for c in cells]),
+    )
+
+
+def a_ledger_that_believes_anything(patch: Patch) -> None:
+    patch.setattr(Ledger, "trouble_with", lambda self, place: "")
+
+
+def a_ledger_that_counts_lines_only(patch: Patch) -> None:
+    patch.setattr(
+        Ledger, "trouble_with", lambda self, place: "short" * (len(self._account.lines) < place.lines)
+    )
+
+
+def people_without_a_name_are_one_person(patch: Patch) -> None:
+    def places(self: Contributions, chunk: Any) -> np.ndarray:
+        return np.array([self._place(name or "") for name in chunk.cast("string").to_pylist()], np.int64)
+
+    patch.setattr(Contributions, "_places_of", places)
+
+
+def all_rows_of_a_person_kept(patch: Patch) -> None:
+    patch.setattr(Contributions, "keep", lambda self, people: np.ones(len(people), bool))
+
+
+def picks_charged_once_for_all_groups(patch: Patch) -> None:
+    def scaled(rho: Fraction, picks: int, moved: int) -> float:
+        return selection_scale(rho, 1, moved)
+
+    patch.setattr(tabveil.privacy.door, "selection_scale", scaled)
+
+
+def white(world: Any, relation: Relation, epsilon: float = 1.0, runs: int = 1) -> WhiteBox:
     return WhiteBox("default", world, relation, epsilon, runs)
 
 
@@ -150,6 +275,12 @@ BROKEN: dict[str, tuple[Callable[[Patch], None], Job]] = {
     "history noised again without charge": (history_noised_again, white(CATEGORY, ADD, runs=1)),
     "L2 sensitivity for an L1 score": (l2_for_an_l1_score, white(CATEGORY, SWAP, runs=1)),
     "L2 sensitivity not squared": (sensitivity_not_squared, white(MISSING, SWAP, runs=1)),
+    "L2 for an L1 score, unchecked": (unchecked(l2_for_an_l1_score), white(CATEGORY, SWAP, runs=1)),
+    "L2 not squared, unchecked": (unchecked(sensitivity_not_squared), white(MISSING, SWAP, runs=1)),
+    "groups of picks paid as one": (
+        unchecked(picks_charged_once_for_all_groups),
+        white(CATEGORY, ADD, runs=1),
+    ),
     "bounds from the data": (schema_from(bounds), white(EXTREME, ADD)),
     "categories from the data": (schema_from(categories), white(CATEGORY, ADD)),
     "nullability from the data": (schema_from(nullability), white(MISSING, SWAP)),
@@ -160,6 +291,20 @@ BROKEN: dict[str, tuple[Callable[[Patch], None], Job]] = {
     "lone values named": (lone_values_named, LoneValue(ADD, 1e-6, 60)),
     "δ taken twice": (delta_taken_twice, LoneValue(ADD, 0.1, 1)),
     "float noise, rounded": (rounded_float_noise, GaussianLaw(0.5, 20_000)),
+    # 40,000 draws of OpenDP 0.14.1's law at σ = 2.5 add 250 to a chi-square of 17 cells.
+    "Bernoulli(exp(-x)) as OpenDP 0.14.1 had it": (by_hand(right=False), GaussianLaw(2.5, QUICK.draws)),
+    "cost of discovery dropped from the promise": (cost_of_the_schema_forgotten, WholeCost(ADD)),
+    "bought lists called public": (bought_lists_called_public, WholeCost(SWAP)),
+    "dtypes that a reader guessed": (guessed_types_kept, white(GUESSED, ADD, runs=1)),
+    "a cell stops a fit": (a_cell_stops_a_fit, white(TYPES, ADD, runs=1)),
+    "cells of a column read by what another holds": (cells_depend_on_others, white(GUESSED, ADD, runs=1)),
+    "a ledger cut at the end": (a_ledger_that_believes_anything, Tampered("cut at the end")),
+    "a ledger forked": (a_ledger_that_counts_lines_only, Tampered("forked")),
+    "people without a name as one person": (
+        people_without_a_name_are_one_person,
+        white(NAMELESS, ADD, runs=1),
+    ),
+    "all rows of a person kept": (all_rows_of_a_person_kept, white(SEVERAL, ADD, runs=1)),
 }
 PASSING: dict[str, Job] = {
     "law of the noise": GaussianLaw(0.5, 20_000),
@@ -169,9 +314,15 @@ PASSING: dict[str, Job] = {
     **{f"a lone value, {relation}": LoneValue(relation, 0.1, 200) for relation in Relation},
     **{
         f"{world.name}, {relation}": white(world, relation, runs=4)
-        for relation in Relation
-        for world in WORLDS
+        for world in (*WORLDS, *OTHERS)
+        for relation in world.relations
     },
+    "paper, every type": WhiteBox("paper", TYPES, ADD, 4.0, 2),
+    "default as it is": AsUsed("default", TYPES, ADD, 1),
+    "paper as it is": AsUsed("paper", EXTREME, SWAP, 1),
+    **{f"bought schema, {r}": replace(white(COMMON, r, runs=4), bought=True) for r in Relation},
+    **{f"statement, {relation}": WholeCost(relation) for relation in Relation},
+    **{f"ledger {how}": Tampered(how) for how in TAMPERING},
 }
 
 
@@ -185,3 +336,8 @@ def test_a_broken_build_is_caught(name: str, monkeypatch: Patch) -> None:
 @pytest.mark.parametrize("name", PASSING)
 def test_this_build_passes(name: str) -> None:
     assert PASSING[name]().holds
+
+
+def test_the_right_coin_has_the_right_law(monkeypatch: Patch) -> None:
+    by_hand(right=True)(monkeypatch)  # so that the broken build above is caught for its wrong coin alone
+    assert GaussianLaw(2.5, 20_000)().holds

@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing.queues import SimpleQueue
 
-from tabveil.audit import discovery, fits, mechanisms
+from tabveil.audit import discovery, fits, ledgers, mechanisms
 from tabveil.audit.finding import DELTA, FULL, QUICK, Finding, Job, Size
 
-AUDITS: tuple[Callable[[Size], list[Job]], ...] = (mechanisms.jobs, discovery.jobs, fits.jobs)
+AUDITS: tuple[Callable[[Size], list[Job]], ...] = (
+    mechanisms.jobs,
+    ledgers.jobs,
+    discovery.jobs,
+    fits.jobs,
+)
 """Each turns a size into jobs."""
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from tabveil.audit.estimator import ALARM, SHOWN, least_chance
 from tabveil.audit.finding import Finding, Job, Size
-from tabveil.discovery import DELTA, Scout, Terms
-from tabveil.privacy import Budget, Ledger, OpenDPNoise, Relation
+from tabveil.discovery import DELTA, Scout, whole
+from tabveil.privacy import Budget, Door, Ledger, Promise, Protection, Relation
 from tabveil.sources import Source
 
 EPSILON = 0.1  # much noise: a whole number as threshold then comes close to its δ
@@ -31,12 +31,12 @@ class LoneValue:
     runs: int
 
     def __call__(self) -> Finding:
-        terms = Terms(Budget(EPSILON, self.delta), self.relation, None)
+        promise = Promise(Budget(EPSILON, self.delta), Protection(self.relation))
         named = 0
         for _ in range(self.runs):
-            allowance = Ledger.in_memory(self.relation).allowance(terms.rho, "an audit")
-            rules = Scout(Source.whole(TABLE), allowance, terms, OpenDPNoise()).columns()
-            named += LONE in rules["word"]["values"]
+            allowance = Ledger.in_memory(self.relation).allowance(whole(promise), "an audit")
+            scout = Scout(Source.whole(TABLE), Door(allowance, promise.protection), promise)
+            named += LONE in scout.values(["word"], allowance.total)["word"]["values"]
         [charge] = allowance.charges
         claimed = float(charge.delta)
         exact = chance_of(float(charge.details["threshold"]) - 1, float(charge.details["scale"]))

@@ -21,11 +21,12 @@ class Size:
     runs: int  # fits per world, white-box
     samples: int  # fits per world, black-box
     searches: int  # for a schema
+    fits: int  # with presets as they are
     all_worlds: bool
 
 
-QUICK = Size(draws=40_000, picks=4_000, runs=400, samples=60, searches=400, all_worlds=False)
-FULL = Size(draws=1_000_000, picks=40_000, runs=2_000, samples=500, searches=10_000, all_worlds=True)
+QUICK = Size(draws=40_000, picks=4_000, runs=400, samples=60, searches=400, fits=2, all_worlds=False)
+FULL = Size(draws=1_000_000, picks=40_000, runs=2_000, samples=500, searches=10_000, fits=10, all_worlds=True)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """Audits of whole fits on worst-case neighbours: by their noisy answers, and by their synthetic rows."""
 
-import math
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,23 +14,27 @@ import pandas as pd
 from tabveil.audit.finding import DELTA, Finding, Job, Size, judged
 from tabveil.audit.mechanisms import EPSILONS
 from tabveil.audit.transcript import Draw, Heard, Impossible, Repeated
-from tabveil.audit.worlds import SCHEMA, WORLDS, World
-from tabveil.presets import Default, Paper, Preset
-from tabveil.privacy import Noise, Relation
+from tabveil.audit.worlds import CATEGORY, COMMON, EXTREME, MANY, OTHERS, PLAIN, TYPES, WORLDS, World
+from tabveil.discovery import found_document, infer_schema
+from tabveil.presets import PRESETS, Default, Paper, Preset
+from tabveil.privacy import GAUSSIAN, TOP, Ledger, Noise, Relation, epsilon_of
 from tabveil.projection import Annealing
 from tabveil.release import Release
+from tabveil.schema import Schema
 from tabveil.synthesizer import RAPpp
 
 # Privacy lives in the noisy answers. The optimiser never sees anything else, so for the white-box audits it
-# takes one step, and a fit takes milliseconds; for the black-box audits it works.
+# takes one step, and a fit takes milliseconds; for the black-box audits it works. Presets as they are follow
+# in `AsUsed`, with few runs. Picks are dealt out into groups, as in large fits.
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 SOME_STEPS = Annealing(8.0, stages=2, steps=25, tolerance=0.0, learning_rate=0.05)
 HASTY: dict[str, Preset] = {
-    "default": Default(rows=8, rounds=2, between_rounds=ONE_STEP, at_the_end=ONE_STEP),
+    "default": Default(rows=8, rounds=2, picks_in_a_group=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP),
     "paper": Paper(thresholds=40, threshold_epochs=2, picks=2, rows=8, annealing=ONE_STEP),
 }
 PATIENT = Default(rows=60, rounds=2, between_rounds=SOME_STEPS, at_the_end=SOME_STEPS)
 SYNTHETIC_ROWS = 300
+SEARCH = (0.5, 1e-6)  # (ε, δ) of schemas that are bought before a fit
 
 
 def jobs(size: Size) -> list[Job]:
@@ -38,9 +44,21 @@ def jobs(size: Size) -> list[Job]:
     for number, (epsilon, relation) in enumerate(cases):
         worlds = WORLDS if size.all_worlds else WORLDS[number % len(WORLDS) :][:1]
         white += [WhiteBox("default", w, relation, epsilon, size.runs) for w in worlds]
-    white += [WhiteBox("paper", WORLDS[1], relation, 4.0, size.runs) for relation in Relation]
-    black = [BlackBox(WORLDS[0], relation, 10.0, size.samples) for relation in Relation]
-    return [*white, *black]
+    # In `OTHERS` anything but noisy answers would tell the tables apart at once, so few runs will do.
+    runs = max(20, size.runs // 10)
+    white += [WhiteBox("default", w, r, 4.0, runs) for w in OTHERS for r in w.relations]
+    white += [WhiteBox("paper", EXTREME, relation, 4.0, size.runs) for relation in Relation]
+    white += [WhiteBox("paper", TYPES, relation, 4.0, runs) for relation in Relation]
+    # A search hands counts of the values it meets to the noise, so both tables must hold the same ones; how
+    # often it names one that only the target holds is counted by `LoneValue`.
+    white += [WhiteBox("default", COMMON, relation, 4.0, runs, bought=True) for relation in Relation]
+    used = [AsUsed(name, world, r, size.fits) for name, world in USED for r in world.relations]
+    black = [BlackBox(CATEGORY, relation, 10.0, size.samples) for relation in Relation]
+    return [*white, *used, *black, *(WholeCost(relation) for relation in Relation)]
+
+
+USED = (("default", TYPES), ("default", MANY), ("paper", TYPES))
+"""Presets as they are, on small worlds and on one with enough columns and rows for every rule of theirs."""
 
 
 @dataclass(frozen=True)
@@ -52,37 +70,32 @@ class WhiteBox:
     relation: Relation
     epsilon: float
     runs: int
+    bought: bool = False  # whether the schema is found in the data first
 
     def __call__(self) -> Finding:
-        tables = self.world.tables(self.relation)
+        claimed = self.epsilon
         try:
-            without, present = (
-                np.array([self._loss(tables, here) for _ in range(self.runs)]) for here in (False, True)
-            )
-        except Unpaid as problem:
-            return Finding(self._name, self._case, self.runs, False, self.epsilon, note=str(problem))
-        return judged(self._name, self._case, self.epsilon, without, present)
+            losses = [[self._loss(here) for _ in range(self.runs)] for here in (False, True)]
+            if self.bought:
+                claimed = float(self._fit(Heard(), self._tables()[0]).privacy["epsilon"])
+        except Broken as problem:
+            return Finding(self._name, self._case, self.runs, False, claimed, note=str(problem))
+        return judged(self._name, self._case, claimed, *map(np.array, losses))
 
-    def _loss(self, tables: tuple[pd.DataFrame, pd.DataFrame], present: bool) -> float:
+    def _loss(self, present: bool) -> float:
         """log P(answers | target present) − log P(answers | without) of one fit."""
-        sign = 1 if present else -1
-        heard = Heard()
-        made = self._fit(heard, tables[present])
-        repeated = Repeated(heard)
-        try:
-            again = self._fit(repeated, tables[not present])
-            repeated.require_end()
-        except Impossible:
-            return sign * math.inf
-        if not _same(made, again):  # given the noisy answers, nothing else about the table may show
-            return sign * math.inf
-        require_paid(heard.draws, repeated.draws, made.charges)
-        return sign * sum(
-            a.likelihood() - b.likelihood() for a, b in zip(heard.draws, repeated.draws, strict=True)
-        )
+        tables = self._tables()
+        ratio = _compared(lambda noise, here: self._fit(noise, tables[present == here]))
+        return ratio if present else -ratio
+
+    def _tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        return self.world.tables(self.relation)
 
     def _fit(self, noise: Noise, table: pd.DataFrame) -> Release:
-        return _fitted(noise, table, HASTY[self.preset], self.epsilon, self.relation)
+        schema = self.world.schema
+        if self.bought:
+            schema = _bought(noise, table, self.relation)
+        return _fitted(noise, schema, table, HASTY[self.preset], self.epsilon, self.relation)
 
     @property
     def _name(self) -> str:
@@ -90,21 +103,139 @@ class WhiteBox:
 
     @property
     def _case(self) -> str:
-        return f"ε = {self.epsilon:g}, {self.relation}, {self.world.name}"
+        bought = ", bought schema" if self.bought else ""
+        return f"ε = {self.epsilon:g}, {self.relation}, {self.world.name}{bought}"
 
 
-class Unpaid(Exception):
+@dataclass(frozen=True)
+class AsUsed:
+    """A preset as it is: beside the noisy answers nothing about the table shows, and every bill is paid."""
+
+    preset: str
+    world: World
+    relation: Relation
+    runs: int
+    epsilon: float = 10.0
+
+    def __call__(self) -> Finding:
+        tables = self.world.tables(self.relation)
+        case = f"{self.preset} as it is, {self.relation}, {self.world.name}"
+        name, preset = "fit, as used", PRESETS[self.preset]
+        note = ""
+        try:
+            for run in range(self.runs):
+                present = run % 2
+
+                def fit(noise: Noise, here: bool, present: int = present) -> Release:
+                    table = tables[present == here]
+                    return _fitted(noise, self.world.schema, table, preset, self.epsilon, self.relation)
+
+                _compared(fit)
+        except Broken as problem:
+            note = str(problem)
+        return Finding(name, case, self.runs, not note, self.epsilon, note=note or "every bill paid")
+
+
+@dataclass(frozen=True)
+class WholeCost:
+    """What a release states is what its ledger shows: the fit, and the schema where that was bought."""
+
+    relation: Relation
+    epsilon: float = 1.0
+
+    def __call__(self) -> Finding:
+        table = pd.concat([COMMON.tables(self.relation)[0]] * 200)  # enough rows to find something
+        with tempfile.TemporaryDirectory() as folder:
+            ledger = Path(folder) / "ledger"
+            epsilon, delta = SEARCH
+            schema = infer_schema(
+                table, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=self.relation.value
+            )
+            preset = HASTY["default"]
+            release = _fitted(Heard(), schema, table, preset, self.epsilon, self.relation, ledger)
+            book = Ledger.read(ledger)
+        said, at = release.privacy, DELTA
+        short = [
+            *["ρ"] * (Fraction(said["rho_spent"]) < book.spent),
+            *["δ"] * (Fraction(said["delta"]) < Fraction(at) + book.delta_spent),
+            *["ε"] * (said["epsilon"] < epsilon_of(book.spent, at)),
+            *["charges"] * (sum(Fraction(c["rho"]) for c in release.charges) < book.spent),
+            *["public things"] * any("category lists" in line for line in said["assumed_public"]),
+            *["what was bought"] * (set(said["bought"]) != set(schema.columns)),
+        ]
+        note = f"understated: {', '.join(short)}" if short else "as the ledger has it"
+        case = f"a bought schema, {self.relation}"
+        return Finding("statement", case, 1, not short, float(said["epsilon"]), note=note)
+
+
+class Broken(Exception):
+    """A fit that shows more than its noisy answers, or draws noise that the ledger does not account for."""
+
+
+class Unpaid(Broken):
     """Noise was drawn that the ledger does not account for."""
 
 
+TOLD_APART = "something other than noisy answers tells the tables apart"
+
+
+def _compared(fit: Callable[[Noise, bool], Release]) -> float:
+    """log of how much likelier one fit's noisy answers are on its own table than on the neighbour.
+
+    Given the same noisy answers, nothing else about the table may show.
+    """
+    heard = Heard()
+    made = _finished(fit, heard, True)
+    repeated = Repeated(heard)
+    try:
+        again = _finished(fit, repeated, False)
+        repeated.require_end()
+    except Impossible:
+        raise Broken(TOLD_APART) from None
+    if not _same(made, again):
+        raise Broken(TOLD_APART)
+    require_paid(heard.draws, repeated.draws, made.charges)
+    pairs = zip(heard.draws, repeated.draws, strict=True)
+    return sum(here.likelihood() - there.likelihood() for here, there in pairs)
+
+
+def _finished(fit: Callable[[Noise, bool], Release], noise: Noise, here: bool) -> Release:
+    """A fit that ends; one that a row could stop would tell whether it is there."""
+    try:
+        return fit(noise, here)
+    except Impossible:
+        raise
+    except Exception as problem:
+        raise Broken(f"a fit stopped ({type(problem).__name__})") from None
+
+
 def require_paid(draws: Sequence[Draw], others: Sequence[Draw], charges: Sequence[dict[str, Any]]) -> None:
-    """Each draw has its own charge, and costs no more on this pair of neighbours than was charged."""
-    if [draw.mechanism for draw in draws] != [charge["mechanism"] for charge in charges]:
-        raise Unpaid(f"{len(draws)} draws of noise, but {len(charges)} charges")
-    for draw, other, charge in zip(draws, others, charges, strict=True):
-        cost, charged = draw.cost(other), float(Fraction(charge["rho"]))
+    """Each draw belongs to a charge, and those of a charge cost no more on this pair than was charged.
+
+    A charge for picks from groups has a draw for each group. What a bought schema cost is one line of a
+    release; its draws come first and are held against it together.
+    """
+    left: Iterator[tuple[Draw, Draw]] = zip(draws, others, strict=True)
+    fit_draws = sum(_draws_of(charge) for charge in charges if not _for_schema(charge))
+    for charge in charges:
+        wanted = len(draws) - fit_draws if _for_schema(charge) else _draws_of(charge)
+        pairs = list(islice(left, max(0, wanted)))
+        kind = {TOP} if charge["mechanism"] == TOP else {GAUSSIAN}
+        if len(pairs) != wanted or {draw.mechanism for draw, _ in pairs} - kind:
+            raise Unpaid(f"{len(draws)} draws of noise, but {len(charges)} charges")
+        cost, charged = sum(draw.cost(other) for draw, other in pairs), float(Fraction(charge["rho"]))
         if cost > charged * (1 + 1e-9):
             raise Unpaid(f"{charge['what']} cost ρ = {cost:.3g}, but {charged:.3g} was charged")
+    if next(left, None) is not None:
+        raise Unpaid(f"{len(draws)} draws of noise, but {len(charges)} charges")
+
+
+def _draws_of(charge: dict[str, Any]) -> int:
+    return int(charge.get("groups", 1))
+
+
+def _for_schema(charge: dict[str, Any]) -> bool:
+    return str(charge.get("for", "")).startswith("A schema")
 
 
 @dataclass(frozen=True)
@@ -125,9 +256,9 @@ class BlackBox:
         return judged("fit, black-box", case, self.epsilon, without, present)
 
     def _share(self, table: pd.DataFrame) -> float:
-        release = _fitted(Heard(), table, PATIENT, self.epsilon, self.relation)
+        release = _fitted(Heard(), self.world.schema, table, PATIENT, self.epsilon, self.relation)
         synthetic = release.sample(SYNTHETIC_ROWS, kind="pandas")
-        return float((synthetic["answer"] == self.world.target[1]).mean())
+        return float((synthetic["answer"] == self.world.target[0][1]).mean())
 
 
 class _Overheard(RAPpp):
@@ -141,9 +272,27 @@ class _Overheard(RAPpp):
         return self.noise
 
 
-def _fitted(noise: Noise, table: pd.DataFrame, preset: Preset, epsilon: float, relation: Relation) -> Release:
-    model = _Overheard(noise, SCHEMA, epsilon, delta=DELTA, preset=preset, neighbours=relation.value)
-    return model.fit(table).release_
+def _fitted(
+    noise: Noise,
+    schema: Schema,
+    table: pd.DataFrame,
+    preset: Preset,
+    epsilon: float,
+    relation: Relation,
+    ledger: Path | None = None,
+) -> Release:
+    settings = {"delta": DELTA, "preset": preset, "neighbours": relation.value, "ledger": ledger}
+    return _Overheard(noise, schema, epsilon, **settings).fit(table).release_
+
+
+def _bought(noise: Noise, table: pd.DataFrame, relation: Relation) -> Schema:
+    """A schema for which the data was searched; the search pays, and the owner writes the rules in.
+
+    In twenty rows noise hides everything, so what is found is not worth using.
+    """
+    epsilon, delta = SEARCH
+    found = found_document(table, epsilon=epsilon, delta=delta, neighbours=relation.value, noise=noise)
+    return PLAIN.replaced(found=found["found"])
 
 
 def _same(one: Release, other: Release) -> bool:
@@ -154,5 +303,8 @@ def _same(one: Release, other: Release) -> bool:
 
 
 def _said(release: Release) -> list[Any]:
-    known = release.schema.to_dict(), release.scale.to_dict(), release.types, release.groupings
+    """Everything a release says; of a bought schema not when it was paid for."""
+    schema = release.schema.replaced(found=None) if release.schema.found else release.schema
+    groupings = {name: grouping.to_dict() for name, grouping in release.groupings.items()}
+    known = schema.to_dict(), release.scale.to_dict(), release.types, release.kind, groupings
     return [*known, release.measurements, release.charges]

@@ -12,7 +12,7 @@ from tabveil.audit.finding import DELTA, FALSE_ALARM, Finding, Job, Size, judged
 from tabveil.privacy import Noise, OpenDPNoise, epsilon_of, gaussian_scale, rho_of, selection_scale
 
 EPSILONS = (1.0, 4.0, 10.0)
-SCALES = (0.5, 1.0, 3.0, 50.0)
+SCALES = (0.5, 0.7, 1.0, 2.5, 3.0, 10.3, 50.0, 333.3)  # powers of two, and others: samplers take both apart
 CANDIDATES = 10
 LEAST_EXPECTED = 50  # draws in a cell; with fewer, chance alone reaches far into the tail of a chi-square
 

@@ -1,13 +1,20 @@
-"""Neighbouring tables that are as easy to tell apart as can be: all rows alike, and one that is not."""
+"""Neighbouring tables that are as easy to tell apart as can be: all rows alike, and one that is not.
+
+Together they hold every column type, special, missing and malformed cells, long lists of values, people with
+several rows and people without a name, and types as pandas guesses them.
+"""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from tabveil.privacy import Relation
 from tabveil.schema import Schema
 
-SCHEMA = Schema.from_dict(
+Row = tuple[Any, ...]
+
+PLAIN = Schema.from_dict(
     {
         "columns": {
             "group": {"type": "categorical", "values": ["usual", "rare"], "other": True},
@@ -17,33 +24,127 @@ SCHEMA = Schema.from_dict(
         "targets": ["answer"],
     }
 )
-Row = tuple[str, str, float | None]
 USUAL: Row = ("usual", "no", 3.0)
+
+EVERY_TYPE = Schema.from_dict(
+    {
+        "columns": {
+            "answer": {"type": "categorical", "values": ["no", "yes"]},
+            "size": {"type": "categorical", "values": ["S", "M", "L"], "ordered": True, "nullable": True},
+            "smokes": {"type": "boolean"},
+            "amount": {"type": "numerical", "min": 0, "max": 7, "decimals": 0, "special_values": [-1, 99]},
+            "height": {"type": "numerical", "min": 0, "max": 2, "decimals": 1},
+            "weight": {"type": "numerical", "min": 0, "max": 200},
+            "born": {"type": "date", "min": "1990-01-01", "max": "2010-01-01"},
+            "seen": {
+                "type": "datetime", "min": "2013-01-01", "max": "2014-01-01", "unit": "hour",
+                "timezone": "Europe/Berlin",
+            },
+            "stay": {"type": "duration", "min": 0, "max": 10, "unit": "hour", "nullable": True},
+            "name": {"type": "id"},
+            "remark": {"type": "drop"},
+        },
+        "targets": ["answer", "smokes"],
+    }
+)  # fmt: skip
+TYPICAL: Row = ("no", "S", False, 3, 1.5, 70.0, "2000-02-29", "2013-03-01 12:00", "2:00:00", "x", "?")
+ODD: Row = (
+    "yes", None, "perhaps", -1, float("nan"), 1e308, "0000-99-99", "2013-03-31 02:30", f"{'9' * 5000}:00:00",
+    "y", "!",
+)  # fmt: skip
+
+LONG = Schema.from_dict(
+    {
+        "columns": {
+            "place": {"type": "categorical", "values": [f"p{i}" for i in range(140)], "other": True},
+            "trade": {
+                "type": "categorical", "values": ["a", "b", "c", "d"], "groups": {"rest": ["c", "d"]},
+            },
+            "answer": {"type": "categorical", "values": ["no", "yes"]},
+        },
+        "targets": ["answer"],
+    }
+)  # fmt: skip
+
+PEOPLE = Schema.from_dict(
+    {
+        "columns": {"who": {"type": "id"}, **{n: r.spelled() for n, r in PLAIN.columns.items()}},
+        "targets": ["answer"],
+        "privacy": {"unit": "who", "max_rows": 2},
+    }
+)
+
+WIDE = Schema.from_dict(
+    {
+        "columns": {
+            **{f"c{i}": {"type": "categorical", "values": [0, 1]} for i in range(18)},
+            **{f"n{i}": {"type": "numerical", "min": 0, "max": 7, "decimals": 0} for i in range(2)},
+        },
+        "targets": ["c0"],
+    }
+)
 
 
 @dataclass(frozen=True)
 class World:
-    """A table of `usual` equal rows, and the one row that an attacker looks for."""
+    """A table of equal rows, and all rows of the one that an attacker looks for; these come first."""
 
     name: str
-    usual: int
-    target: Row
+    schema: Schema
+    usual: tuple[Row, ...]
+    target: tuple[Row, ...]
+    fixed: bool = True  # the same types on both sides; else as pandas guesses them
+    substitute: bool = True  # whether as many rows can be replaced; nobody can replace people without a name
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The relations under which its two tables are neighbours."""
+        return tuple(Relation) if self.substitute else (Relation.ADD_REMOVE,)
 
     def tables(self, relation: Relation) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The table without the target and its neighbour with it."""
-        without = [USUAL] * max(self.usual, relation is Relation.SUBSTITUTE)
-        kept = without if relation is Relation.ADD_REMOVE else without[1:]
-        return _frame(without), _frame([*kept, self.target])
+        if relation is Relation.ADD_REMOVE:
+            return self._frame(self.usual), self._frame((*self.target, *self.usual))
+        usual = self.usual or (USUAL,)
+        return self._frame(usual), self._frame((*self.target, *usual[len(self.target) :]))
+
+    def _frame(self, rows: tuple[Row, ...]) -> pd.DataFrame:
+        columns = list(self.schema.columns)
+        if self.fixed:
+            cells = zip(*rows, strict=True) if rows else ([] for _ in columns)
+            return pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in zip(columns, cells, strict=True)})
+        return pd.DataFrame(list(rows), columns=columns)
 
 
-def _frame(rows: list[Row]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=list(SCHEMA.columns))
-    return frame.astype({"group": "object", "answer": "object", "amount": "float64"})
+def _people(*rows: tuple[str | None, Row]) -> tuple[Row, ...]:
+    return tuple((who, *row) for who, row in rows)
 
 
-WORLDS = (
-    World("a lone category", 20, ("nobody else's", "yes", 5.0)),
-    World("a lone extreme value", 20, ("rare", "yes", 1e308)),
-    World("a lone missing value", 20, ("rare", "yes", None)),
-    World("one row against none", 0, ("rare", "yes", 5.0)),
+RARE: Row = ("rare", "yes", 5.0)
+CATEGORY = World("a lone category", PLAIN, (USUAL,) * 20, (("nobody else's", "yes", 5.0),))
+EXTREME = World("a lone extreme value", PLAIN, (USUAL,) * 20, (("rare", "yes", 1e308),))
+MISSING = World("a lone missing value", PLAIN, (USUAL,) * 20, (("rare", "yes", None),))
+ALONE = World("one row against none", PLAIN, (), (RARE,))
+COMMON = World("one of many alike", PLAIN, (USUAL, RARE) * 10, (("rare", "yes", 1e308),))
+TYPES = World("every type of column", EVERY_TYPE, (TYPICAL,) * 20, (ODD,))
+GUESSED = World(
+    "types as they are guessed", PLAIN, (("usual", "no", 3),) * 20, (("rare", "yes", "?"),), fixed=False
 )
+LISTS = World("long lists of values", LONG, (("p1", "a", "no"),) * 20, (("p9", "c", "yes"),))
+SEVERAL = World(
+    "a person with several rows",
+    PEOPLE,
+    _people(*((f"p{i // 3}", USUAL) for i in range(30))),
+    _people(*[("target", RARE)] * 3),
+)
+NAMELESS = World(
+    "a person without a name",
+    PEOPLE,
+    _people((None, USUAL), (None, USUAL), *((f"p{i // 3}", USUAL) for i in range(30))),
+    _people(*[(None, RARE)] * 2),
+    substitute=False,
+)
+MANY = World("many columns", WIDE, ((0,) * 20,) * 5000, ((1,) * 20,))
+
+WORLDS = (CATEGORY, EXTREME, MISSING, ALONE)  # simple ones, audited at every ε
+OTHERS = (TYPES, GUESSED, LISTS, SEVERAL, NAMELESS)  # what else users bring
