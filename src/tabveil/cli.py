@@ -26,7 +26,7 @@ from tabveil.frames import check, draft_schema, write
 from tabveil.importers import IMPORTERS
 from tabveil.logs import log_file
 from tabveil.presets import PRESETS
-from tabveil.privacy import DELTA, Budget, Ledger, Relation, epsilon_of
+from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of, rounded_up
 from tabveil.progress import progress_bar, stage_bar
 from tabveil.schema import TODO, read_document, save_document
 from tabveil.where import spelled_conditions
@@ -57,6 +57,10 @@ Table = Annotated[
     typer.Argument(
         help="A .csv, .csv.gz or .parquet file, a folder of Parquet files (also s3://...), or a Spark table."
     ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="Where costs are written down. [default: DATA.ledger, beside the data]"),
 ]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema file, YAML or JSON.")]
 Targets = Annotated[
@@ -119,29 +123,51 @@ def schema_init(
         float | None, typer.Option(help="Find categories and ranges with differential privacy, at this ε.")
     ] = None,
     delta: Annotated[float, typer.Option(help="The δ of what is found.")] = DISCOVERY_DELTA,
-    ledger: Annotated[
-        Path | None, typer.Option(help="The ledger that what is found is charged to. [default: OUT.ledger]")
-    ] = None,
+    ledger: LedgerFile = None,
     neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="The column that says whose row it is, where people with several are protected."),
+    ] = None,
+    max_rows: Annotated[
+        int | None, typer.Option(min=1, help="How many rows of each person are kept, with --unit.")
+    ] = None,
 ) -> None:
     """Draft a schema: names and types, with TODO where only you may say what is public.
 
     Example: `tabveil schema init people.csv -o schema.yaml`
 
-    Example: `tabveil schema init people.csv --epsilon 0.1 --ledger people.ledger -o schema.yaml`
+    Example: `tabveil schema init people.csv --epsilon 0.1 -o schema.yaml`
+
+    Example: `tabveil schema init visits.csv --epsilon 0.1 --unit patient --max-rows 5 -o schema.yaml`
     """
     require_new(schema)
+    if (unit is None) != (max_rows is None):
+        raise InvalidInput("--unit and --max-rows go together.", "For example --unit patient --max-rows 5.")
+    person = {"unit": unit, "max_rows": max_rows} if unit is not None else None
     if epsilon is None:
-        draft = draft_schema(data, public=public)
+        draft = draft_schema(data, public=public) | ({"privacy": person} if person else {})
+        if unit is not None:
+            draft["columns"].pop(unit, None)  # it says whose row it is, and is not learnt
+        save_document(draft, schema)
     elif public:
         raise InvalidInput("--public copies for free what --epsilon would pay for.", "Give one of them.")
     else:
-        ledger = ledger or schema.with_name(schema.name + ".ledger")
-        draft = found_document(data, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours.value)
-        out.print(f"The cost is in {ledger}; name it in every fit on this data.", markup=False)
-    save_document(draft, schema)
+        ledger = ledger or ledger_beside(str(data))
+        _say_spent_before(ledger)
+        draft = found_document(
+            data,
+            epsilon=epsilon,
+            delta=delta,
+            ledger=ledger,
+            neighbours=neighbours.value,
+            privacy=person,
+            save=schema,
+        )
+        out.print(f"The cost is in {ledger}, where every fit on this table will be, too.", markup=False)
+    guessed = "" if public or epsilon else " Types were guessed from the cells: check them, too."
     todo = "" if public else " Replace each TODO by what is publicly known; do not read it off the data."
-    out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}", markup=False)
+    out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}{guessed}", markup=False)
 
 
 @schema_app.command("check")
@@ -218,9 +244,7 @@ def fit(
     seed: Annotated[
         int, typer.Option(help="Drives public choices such as the start of the optimiser; never the noise.")
     ] = 0,
-    ledger: Annotated[
-        Path | None, typer.Option(help="A ledger shared by all fits on this data. [default: RELEASE.ledger]")
-    ] = None,
+    ledger: LedgerFile = None,
     engine: Annotated[EngineName, typer.Option(help="Where rows are counted.")] = HERE,
     scheduler: Annotated[
         str | None, typer.Option(help="The cluster: a Dask scheduler's address or a Spark master.")
@@ -235,7 +259,7 @@ def fit(
     Example: `tabveil fit people.csv --schema schema.yaml --epsilon 1 --target income -o release`
     """
     require_new(release)
-    ledger = ledger or release.with_name(release.name + ".ledger")
+    ledger = ledger or ledger_beside(data)
     model = tv.RAPpp(
         tv.Schema.load(schema),
         epsilon,
@@ -247,6 +271,7 @@ def fit(
         ledger=ledger,
         engine=engine_named(engine.value, scheduler),
     )
+    _say_spent_before(ledger)
     with log_file(log), progress_bar(err) as watch:
         model.fit(data, watch=watch, save=release)
     if model.recalled_:
@@ -255,12 +280,37 @@ def fit(
             markup=False,
         )
     out.print(f"Wrote {release}. {model.release_.privacy['promise']}", markup=False)
+    out.print(f"The cost is in {ledger}. {_spent(Ledger.read(ledger))}", markup=False)
     out.print(
-        f"The cost is in {ledger}. Next: tabveil sample {release} -n 1000 -o synthetic.csv, "
+        f"Next: tabveil sample {release} -n 1000 -o synthetic.csv, "
         f"or tabveil report {release} -o report.html",
         markup=False,
         soft_wrap=True,
     )
+
+
+def ledger_beside(data: str) -> Path:
+    """The ledger of a table unless another is named: beside it, so that the next fit finds it again."""
+    path = Path(data)
+    # A table in a cluster or in a cloud has no place on this machine: its ledger lies where one works.
+    return path.with_name(path.name + ".ledger") if path.exists() else Path(path.name + ".ledger")
+
+
+def _say_spent_before(ledger: Path) -> None:
+    """Tell the owner what this table has paid already: fits add up."""
+    try:
+        account = Ledger.read(ledger)
+    except TabveilError:
+        return  # there is none yet, or none that can be read: whoever opens it to spend says which
+    if account.charges:
+        out.print(f"{ledger}: {_spent(account)} This run comes on top.", markup=False)
+
+
+def _spent(ledger: Ledger) -> str:
+    """All that a ledger has paid, in one sentence."""
+    delta = ledger.limit.delta if ledger.limit else DELTA + float(ledger.delta_spent)
+    spent = rounded_up(Fraction(epsilon_of(ledger.spent, ledger.delta_left(delta))))
+    return f"In all, ε = {spent:g} at δ = {delta:.4g} was spent on this table."
 
 
 @app.command()
@@ -331,7 +381,8 @@ def evaluate(
         )
     err.print("NOT PRIVATE: computed from real rows; do not publish.", style="bold red")
     if as_json:
-        print(scores.to_json(orient="records"))
+        # Whoever is handed the lines alone must see it, too.
+        print(scores.assign(private=False).to_json(orient="records"))
         return
     from tabveil.metrics import summary_table
 
@@ -522,6 +573,37 @@ def ledger_show(
         return
     out.print(_charges(ledger, at))
     out.print(_balance(ledger, at), markup=False)
+
+
+@ledger_app.command("verify")
+def ledger_verify(
+    file: Annotated[Path, typer.Argument(help="A ledger file.")],
+    releases: Annotated[list[Path], typer.Argument(help="Releases that were charged to it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check that a ledger still is the one that these releases were charged to: not cut, forked or replaced.
+
+    Example: `tabveil ledger verify people.csv.ledger release-2025 release-2026`
+    """
+    ledger = Ledger.read(file)
+    found = {str(path): _trouble(ledger, tv.load(path)) for path in releases}
+    if as_json:
+        print(json.dumps({"ok": not any(found.values()), "releases": found}))
+    else:
+        for path, trouble in found.items():
+            held = "was charged to this ledger, which still shows it."
+            out.print(f"{path}: {trouble or held}", markup=False)
+    if any(found.values()):
+        raise typer.Exit(1)
+
+
+def _trouble(ledger: Ledger, release: tv.Release) -> str:
+    """Why a ledger cannot be the one that a release was charged to; empty if it can."""
+    place = release.privacy.get("ledger")
+    if not place:
+        return "states no ledger file: it was charged in memory, or made by an older version."
+    trouble = ledger.trouble_with(Place(place["first"], place["lines"], place["last"]))
+    return trouble and f"this ledger {trouble}."
 
 
 def _account(ledger: Ledger, delta: float) -> dict[str, Any]:
