@@ -164,10 +164,10 @@ def schema_init(
             privacy=person,
             save=schema,
         )
-        out.print(f"The cost is in {ledger}, where every fit on this table will be, too.", markup=False)
+        _say(f"The cost is in {ledger}, where every fit on this table will be, too.")
+    todo = " Replace each TODO by what is publicly known; do not read it off the data." * bool(_todos(draft))
     guessed = "" if public or epsilon else " Types were guessed from the cells: check them, too."
-    todo = "" if public else " Replace each TODO by what is publicly known; do not read it off the data."
-    out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}{guessed}", markup=False)
+    _say(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}{guessed}")
 
 
 @schema_app.command("check")
@@ -206,7 +206,7 @@ def schema_import(
         raise InvalidInput(f"{file} is not a mapping.", "Is this a file of that tool?")
     draft = IMPORTERS[tool.value].read(document)
     save_document(draft, schema)
-    todo = sum(list(rule.values()).count(TODO) for rule in draft["columns"].values())
+    todo = _todos(draft)
     rest = f" Replace {todo} TODO by what is publicly known." if todo else ""
     out.print(f"Wrote {schema} with {len(draft['columns'])} columns.{rest}", markup=False)
 
@@ -280,13 +280,23 @@ def fit(
             markup=False,
         )
     out.print(f"Wrote {release}. {model.release_.privacy['promise']}", markup=False)
-    out.print(f"The cost is in {ledger}. {_spent(Ledger.read(ledger))}", markup=False)
+    _say(f"The cost is in {ledger}. {_spent(Ledger.read(ledger))}")
     out.print(
         f"Next: tabveil sample {release} -n 1000 -o synthetic.csv, "
         f"or tabveil report {release} -o report.html",
         markup=False,
         soft_wrap=True,
     )
+
+
+def _say(text: str) -> None:
+    """One sentence or two, on one line: a terminal breaks it where it likes, a program does not have to."""
+    out.print(text, markup=False, soft_wrap=True)
+
+
+def _todos(draft: dict[str, Any]) -> int:
+    """How much a draft leaves to its owner."""
+    return sum(list(rule.values()).count(TODO) for rule in draft["columns"].values())
 
 
 def ledger_beside(data: str) -> Path:
@@ -303,7 +313,7 @@ def _say_spent_before(ledger: Path) -> None:
     except TabveilError:
         return  # there is none yet, or none that can be read: whoever opens it to spend says which
     if account.charges:
-        out.print(f"{ledger}: {_spent(account)} This run comes on top.", markup=False)
+        _say(f"{ledger}: {_spent(account)} This run comes on top.")
 
 
 def _spent(ledger: Ledger) -> str:
@@ -592,7 +602,7 @@ def ledger_verify(
     else:
         for path, trouble in found.items():
             held = "was charged to this ledger, which still shows it."
-            out.print(f"{path}: {trouble or held}", markup=False)
+            _say(f"{path}: {trouble or held}")
     if any(found.values()):
         raise typer.Exit(1)
 

@@ -112,8 +112,8 @@ class RAPpp:
             promise = Promise(budget, Protection.of(relation, schema.privacy))
             rows = EncodedRows(source, Codec(schema), engine, lambda share: watch(Status.reading(share)))
             device.wake()
+            _require_schema_paid(schema, self.ledger)
             with self._open_ledger(relation) as ledger:
-                _require_schema_paid(schema, ledger)
                 label = f"A fit with ε = {self.epsilon:g}"
                 request = _request(data, schema, budget, relation, self)
                 unit = promise.protection.unit
@@ -254,9 +254,11 @@ class RAP(RAPpp):
         return super()._checked()
 
 
-def _require_schema_paid(schema: Schema, ledger: Ledger) -> None:
+def _require_schema_paid(schema: Schema, ledger: str | Path | None) -> None:
     """Refuse a ledger file that does not show what finding this schema in the data has cost."""
-    if schema.found and ledger.on_disk and not ledger.shows(schema.found.charges):
+    if schema.found is None or ledger is None:
+        return
+    if not (Path(ledger).exists() and Ledger.read(ledger).shows(schema.found.charges)):
         raise InvalidInput(
             f"This schema was found in the data for ε = {schema.found.epsilon:g}, "
             "and the ledger does not show that it was paid for.",

@@ -132,11 +132,6 @@ class Ledger:
         return tuple(self._account.charges)
 
     @property
-    def on_disk(self) -> bool:
-        """Whether it outlasts the program."""
-        return self._file is not None
-
-    @property
     def place(self) -> "Place | None":
         """Where its file stands now; None for a ledger in memory, or an empty one."""
         lines = self._account.lines
