@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "units": {"columns"},
     "schema": {"columns", "constraints", "errors", "files"},
     "table": {"columns", "schema"},
-    "sources": {"dtypes", "errors", "schema", "units"},
+    "sources": {"columns", "dtypes", "errors", "schema", "units"},
     "frames": {"columns", "dtypes", "errors", "files", "schema", "sources", "spreadsheets"},
     "queries": {"table"},
     "scale": {"queries", "schema", "table"},

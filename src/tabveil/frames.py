@@ -117,9 +117,8 @@ def _broken_labels(column: pa.ChunkedArray, rule: Categorical) -> set[str]:
 def _broken_figures(column: pa.ChunkedArray, figures: Figures, declared: Column) -> set[str]:
     rule = figures.rule
     numbers = figures.read(column)
-    # Cells of time are no text and no number, so that none of them looks like one.
-    blank = np.isnan(numbers) if pa.types.is_temporal(column.type) else spread(column, _blank_number, True)
     absent = np.isnan(numbers)
+    blank = absent & spread(column, _blank_number, True)
     stated = numbers[~absent & ~np.isin(numbers, rule.special_values)]
     became = "missing" if rule.nullable else "min"
     what = "numbers" if isinstance(declared, Numerical) else f"a {declared.type}"

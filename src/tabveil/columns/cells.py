@@ -2,16 +2,42 @@
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tabveil.columns.words import key
+
 Codes = NDArray[np.int32]
 Numbers = NDArray[np.float64]
 
 EXACT = 2.0**51  # below this, a scaled number rounds to the same decimal every time
+
+
+class Objects(pa.ExtensionType):
+    """Python objects: the text of each and, of a time, the reading of a clock, the instant or the length."""
+
+    PARTS = pa.struct(
+        {
+            "text": pa.large_binary(),
+            "wall": pa.timestamp("us"),
+            "instant": pa.timestamp("us", "UTC"),
+            "length": pa.duration("us"),
+        }
+    )
+
+    def __init__(self) -> None:
+        super().__init__(self.PARTS, "tabveil.objects")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> "Objects":
+        return cls()
 
 
 def rounded(numbers: Numbers, decimals: int | None) -> Numbers:
@@ -25,11 +51,7 @@ def rounded(numbers: Numbers, decimals: int | None) -> Numbers:
 
 def numbers_in(column: pa.ChunkedArray) -> Numbers:
     """The numbers of a column of any type; what is no number is nan."""
-    chunks = [
-        _as_numbers(plain(chunk)) if _is_number(chunk.type) else _spread_chunk(chunk, _as_numbers, math.nan)
-        for chunk in column.chunks
-    ]
-    return np.concatenate([np.empty(0), *chunks])
+    return np.concatenate([np.empty(0), *(laid_out(chunk, _numbers_of, math.nan) for chunk in column.chunks)])
 
 
 def number_in(text: str) -> float:
@@ -47,27 +69,37 @@ def is_missing(value: int | float | bytes | None) -> bool:
 
 def spread(column: pa.ChunkedArray, answer: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
     """Answer once per distinct value and spread the answers over the rows."""
-    chunks = [_spread_chunk(chunk, answer, missing) for chunk in column.chunks]
+    chunks = [laid_out(chunk, lambda cells: once_each(cells, answer), missing) for chunk in column.chunks]
     return np.concatenate(chunks or [answer(pa.array([], pa.large_binary()))])
 
 
-def _spread_chunk(chunk: pa.Array, answer: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
-    if not pa.types.is_dictionary(chunk.type):
-        chunk = plain(chunk).dictionary_encode()
-    answers = answer(plain(chunk.dictionary))
-    places = _filled(chunk.indices.cast(pa.int64()), np.array(-1, np.int64))
+def once_each(cells: pa.Array, answer: Callable[[pa.Array], NDArray]) -> NDArray:
+    """Answer once per distinct plain value, null being one, and put the answers in the place of the cells."""
+    distinct = plain(cells).dictionary_encode("encode")
+    return answer(distinct.dictionary)[_filled(distinct.indices.cast(pa.int64()), np.array(0, np.int64))]
+
+
+def laid_out(chunk: pa.Array, read: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
+    """Read the cells inside dictionaries, runs and extensions, and lay the answers out over the rows."""
+    if isinstance(chunk.type, pa.BaseExtensionType) and not isinstance(chunk.type, Objects):
+        return laid_out(chunk.storage, read, missing)
+    if not _is_shared(chunk.type):
+        return read(chunk)
+    cells, places = _shared(chunk)
+    answers = laid_out(cells, read, missing)
     return np.append(answers, answers.dtype.type(missing))[places]  # place -1 is the last: missing
 
 
 def plain(array: pa.Array) -> pa.Array:
     """The same cells as integers, float64 or bytes of text; cells of any other type are null."""
     kind = array.type
+    if isinstance(kind, Objects):
+        return array.storage.field("text")
     if isinstance(kind, pa.BaseExtensionType):
         return plain(array.storage)
-    if pa.types.is_dictionary(kind):
-        return plain(array.dictionary_decode())
-    if pa.types.is_run_end_encoded(kind):
-        return plain(pc.run_end_decode(array))
+    if _is_shared(kind):
+        cells, places = _shared(array)
+        return plain(cells).take(pa.array(places, mask=places < 0))
     if pa.types.is_integer(kind):
         return array
     if pa.types.is_floating(kind):
@@ -76,11 +108,29 @@ def plain(array: pa.Array) -> pa.Array:
         return array.cast(pa.large_binary())
     if pa.types.is_boolean(kind):
         return array.cast(pa.large_string()).cast(pa.large_binary())
-    if pa.types.is_decimal(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
+    if pa.types.is_decimal(kind):
+        return _without_zeros(_written_out(array.cast(pa.large_string())))
+    if pa.types.is_date(kind) or pa.types.is_time(kind):
         return _without_zeros(array.cast(pa.large_string()))
     if pa.types.is_timestamp(kind):
         return _without_zeros(array.cast(pa.timestamp(kind.unit)).cast(pa.large_string()))  # in UTC
     return pa.nulls(len(array), pa.large_binary())
+
+
+def _is_shared(kind: pa.DataType) -> bool:
+    """Whether several rows share one stored cell."""
+    return bool(pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind))
+
+
+def _shared(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
+    """The stored cells of a dictionary or of runs, and the place of each row's among them; -1 for none.
+
+    Arrow can decode neither for every type of cell.
+    """
+    if pa.types.is_dictionary(array.type):
+        return array.dictionary, _filled(array.indices.cast(pa.int64()), np.array(-1, np.int64))
+    ends = _filled(array.run_ends.cast(pa.int64()), np.array(0, np.int64))
+    return array.values, np.searchsorted(ends, np.arange(array.offset, array.offset + len(array)), "right")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -100,11 +150,23 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
+def _written_out(texts: pa.Array) -> pa.Array:
+    """Decimals without exponents, as `key` writes them; Arrow has exponents for some scales."""
+    if not pc.any(pc.match_substring(texts, "E")).as_py():
+        return texts
+    whole = [text if text is None or "E" not in text else key(Decimal(text)) for text in texts.to_pylist()]
+    return pa.array(whole, pa.large_string())
+
+
 def _without_zeros(texts: pa.Array) -> pa.Array:
     """Decimals and times without trailing zeros, and dates without midnight, as `schema.key` writes them."""
     texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+$", r"\1")
     texts = pc.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
     return texts.cast(pa.large_binary())
+
+
+def _numbers_of(cells: pa.Array) -> Numbers:
+    return _as_numbers(plain(cells)) if _is_number(cells.type) else once_each(cells, _as_numbers)
 
 
 def _as_numbers(values: pa.Array) -> Numbers:

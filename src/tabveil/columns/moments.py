@@ -3,7 +3,7 @@
 import datetime
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, StrictStr, model_validator
 
-from tabveil.columns.cells import Numbers, number_in, numbers_in, plain, spread
+from tabveil.columns.cells import Numbers, Objects, laid_out, number_in, numbers_in, once_each
 from tabveil.columns.numerical import Figures, Numerical
 from tabveil.columns.rule import Column, Flag, Number
-from tabveil.columns.words import check_text, short, shown
+from tabveil.columns.words import check_text, key, short, shown
 from tabveil.errors import InvalidInput
 
 # Microseconds in each unit.
@@ -30,7 +30,9 @@ UNITS = {
 Unit = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
 EPOCH = datetime.datetime(1970, 1, 1)
 YEARS = (1600, 9000)  # far from where calendars and 64-bit nanoseconds end
-CLOCK = re.compile(r"(-?)(?:(\d+) days? )?(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+# Hours, minutes and seconds, with days before them as tabveil, pandas (" +") and Python (", ") write them.
+CLOCK = re.compile(r"(-?)(?:(\d+) days?( \+|, | ))?(\d+):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
+FARTHEST = 2**62  # microseconds; what lies beyond is clamped
 
 
 def _moment_text(value: object) -> str:
@@ -80,7 +82,7 @@ class Datetime(Column):
         try:
             some = self.first + UNITS[self.unit]  # min itself is often midnight, which any form holds
             again = microseconds(datetime.datetime.strptime(self.written(some, form), form), self.timezone)
-        except ValueError:
+        except Exception:  # strptime raises more than ValueError: for a sign that stands twice, re.error
             raise InvalidInput(
                 f"format {shown(form)} cannot be read back.", "For example %Y-%m-%d %H:%M."
             ) from None
@@ -153,20 +155,18 @@ class Moments(Figures):
         self.moment = rule
 
     def read(self, column: pa.ChunkedArray) -> Numbers:
-        return np.concatenate([np.empty(0), *(self._read(chunk) for chunk in column.chunks)])
+        return _read_all(column, self._read)
 
-    def _read(self, chunk: pa.Array) -> Numbers:
-        chunk = unwrapped(chunk)
-        kind = chunk.type
+    def _read(self, cells: pa.Array) -> Numbers:
+        kind = cells.type
+        if isinstance(kind, Objects):
+            return _first_found(cells, ("wall", "instant", "text"), self._read)
         if pa.types.is_timestamp(kind):
-            moments, missing = _integers(chunk), np.asarray(chunk.is_null())
-            return self._since(_scaled(moments, kind.unit), missing, wall=kind.tz is None)
+            return self._since(_scaled(_integers(cells), kind.unit), _nulls(cells), wall=kind.tz is None)
         if pa.types.is_date(kind):
-            days = _integers(chunk.cast(pa.date32()), pa.int32())
-            return self._since(days * UNITS["day"], np.asarray(chunk.is_null()), wall=True)
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-            return np.full(len(chunk), math.nan)
-        return spread(pa.chunked_array([chunk]), _each(self._parsed), math.nan)
+            days = _integers(cells) // (1 if pa.types.is_date32(kind) else 86_400_000)
+            return self._since(_scaled(days, "day"), _nulls(cells), wall=True)
+        return once_each(cells, _each(self._parsed))
 
     def _since(self, moments: NDArray[np.int64], missing: np.ndarray, *, wall: bool) -> Numbers:
         rule, unit = self.moment, UNITS[self.moment.unit]
@@ -189,7 +189,7 @@ class Moments(Figures):
             else:
                 moment = datetime.datetime.fromisoformat(text.strip())
             return float((microseconds(moment, rule.timezone) - rule.first) // UNITS[rule.unit])
-        except (ValueError, OverflowError):
+        except Exception:  # whatever a calendar says about it, no text stops a fit
             return math.nan
 
     def write(self, numbers: Numbers, missing: np.ndarray | None) -> pa.Array:
@@ -214,25 +214,33 @@ class Spans(Figures):
         self.unit = UNITS[rule.unit]
 
     def read(self, column: pa.ChunkedArray) -> Numbers:
-        return np.concatenate([np.empty(0), *(self._read(chunk) for chunk in column.chunks)])
+        return _read_all(column, self._read)
 
-    def _read(self, chunk: pa.Array) -> Numbers:
-        chunk = unwrapped(chunk)
-        if pa.types.is_duration(chunk.type):
-            units = np.floor_divide(_scaled(_integers(chunk), chunk.type.unit), self.unit).astype(np.float64)
-            return np.where(np.asarray(chunk.is_null()), math.nan, units)
-        if pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type):
-            return numbers_in(pa.chunked_array([chunk]))
-        return spread(pa.chunked_array([chunk]), _each(self._parsed), math.nan)
+    def _read(self, cells: pa.Array) -> Numbers:
+        kind = cells.type
+        if isinstance(kind, Objects):
+            return _first_found(cells, ("length", "text"), self._read)
+        if pa.types.is_duration(kind):
+            units = np.floor_divide(_scaled(_integers(cells), kind.unit), self.unit).astype(np.float64)
+            return np.where(_nulls(cells), math.nan, units)
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return numbers_in(pa.chunked_array([cells]))
+        return once_each(cells, _each(self._parsed))
 
     def _parsed(self, text: str) -> float:
+        """Units that a text stands for, or nan."""
         found = CLOCK.fullmatch(text.strip())
         if not found:
             return number_in(text)
-        sign, days, hours, minutes, seconds, rest = found.groups()
-        whole = ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
-        length = whole * 1_000_000 + int((rest or "0").ljust(6, "0"))
-        return float((-length if sign else length) // self.unit)
+        sign, days, between, hours, minutes, seconds, rest = found.groups()
+        try:
+            whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
+            clock, before = whole * 10**9 + int((rest or "0").ljust(9, "0")), int(days or 0) * 86_400 * 10**9
+            if sign:  # of all, or of the days alone: minus one hour is -1 days +23:00:00 in pandas
+                clock, before = (-clock if between in (None, " ") else clock), -before
+            return float((before + clock) // (1000 * self.unit))
+        except (ValueError, OverflowError):  # more digits than Python reads
+            return -math.inf if sign else math.inf
 
     def write(self, numbers: Numbers, missing: np.ndarray | None) -> pa.Array:
         lengths = numbers.astype(np.int64) * self.unit
@@ -270,9 +278,9 @@ def microseconds(moment: datetime.datetime, timezone: str | None) -> int:
     """Microseconds since 1970: of the instant with a zone, of the clock's reading without."""
     if moment.tzinfo is None and timezone is not None:
         moment = moment.replace(tzinfo=zone(timezone))
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-    return (moment - EPOCH) // datetime.timedelta(microseconds=1)
+    # The offset is taken off here, because the first and the last year of the calendar have no room for it.
+    offset = moment.utcoffset() or datetime.timedelta(0)
+    return (moment.replace(tzinfo=None) - EPOCH - offset) // datetime.timedelta(microseconds=1)
 
 
 def clock(moment: int, timezone: str | None) -> datetime.datetime:
@@ -283,29 +291,34 @@ def clock(moment: int, timezone: str | None) -> datetime.datetime:
     return reading.replace(tzinfo=datetime.UTC).astimezone(zone(timezone))
 
 
-def unwrapped(chunk: pa.Array) -> pa.Array:
-    """The cells themselves, of dictionaries, runs and extensions."""
-    if isinstance(chunk.type, pa.BaseExtensionType):
-        return unwrapped(chunk.storage)
-    if pa.types.is_dictionary(chunk.type):
-        return unwrapped(chunk.dictionary_decode())
-    if pa.types.is_run_end_encoded(chunk.type):
-        return unwrapped(pa.compute.run_end_decode(chunk))
-    return chunk
+def _read_all(column: pa.ChunkedArray, read: Callable[[pa.Array], Numbers]) -> Numbers:
+    return np.concatenate([np.empty(0), *(laid_out(chunk, read, math.nan) for chunk in column.chunks)])
 
 
-def _integers(chunk: pa.Array, through: pa.DataType | None = None) -> NDArray[np.int64]:
+def _first_found(cells: pa.Array, parts: Sequence[str], read: Callable[[pa.Array], Numbers]) -> Numbers:
+    """What the first of these parts says that says anything."""
+    found = np.full(len(cells), math.nan)
+    for part in parts:
+        found = np.where(np.isnan(found), read(cells.storage.field(part)), found)
+    return found
+
+
+def _nulls(cells: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(cells.is_null())
+
+
+def _integers(cells: pa.Array) -> NDArray[np.int64]:
     """The integers behind times, with 0 where there is none."""
-    whole = chunk.cast(through).cast(pa.int64()) if through else chunk.cast(pa.int64())
-    return np.asarray(whole.fill_null(0), np.int64)
+    whole = cells.cast(pa.int32()) if pa.types.is_date32(cells.type) else cells
+    return np.asarray(whole.cast(pa.int64()).fill_null(0), np.int64)
 
 
 def _scaled(times: NDArray[np.int64], unit: str) -> NDArray[np.int64]:
     """Times in microseconds; what would not fit into 64 bits is clamped."""
     if unit == "ns":
         return times // 1000
-    factor = {"s": 1_000_000, "ms": 1_000, "us": 1}[unit]
-    room = 2**62 // factor
+    factor = {"day": UNITS["day"], "s": 1_000_000, "ms": 1_000, "us": 1}[unit]
+    room = FARTHEST // factor
     return np.clip(times, -room, room) * factor
 
 
@@ -313,10 +326,7 @@ def _each(parsed: Callable[[str], float]) -> Callable[[pa.Array], Numbers]:
     """Apply a reading of texts to the distinct values of a column."""
 
     def answer(values: pa.Array) -> Numbers:
-        values = plain(values)
-        if not pa.types.is_large_binary(values.type):
-            return np.full(len(values), math.nan)
-        texts = (b"" if text is None else text for text in values.to_pylist())
-        return np.fromiter((parsed(t.decode("utf-8", "replace")) for t in texts), np.float64, len(values))
+        texts = ("" if value is None else key(value) for value in values.to_pylist())
+        return np.fromiter(map(parsed, texts), np.float64, len(values))
 
     return answer

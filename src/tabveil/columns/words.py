@@ -26,8 +26,7 @@ def key(value: object) -> str:
         case bytes() | bytearray():
             return bytes(value).decode("utf-8", "replace")
         case Decimal():
-            small_enough = value.is_finite() and value.adjusted() < 400
-            return _whole(int(value)) if small_enough and value == int(value) else key(float(value))
+            return _decimal(value)
         case datetime.datetime() | datetime.date() | datetime.time():
             return _moment(value)
     raise TypeError(f"A {type(value).__name__} cannot be a category.")
@@ -36,6 +35,14 @@ def key(value: object) -> str:
 def _whole(value: int) -> str:
     # Python refuses to write integers of more than 4,300 digits in base 10.
     return str(value) if value.bit_length() < 10_000 else hex(value)
+
+
+def _decimal(value: Decimal) -> str:
+    """Every digit and no exponent, as of a text; of what is beyond any float, what a float makes of it."""
+    if not value or not value.is_finite() or abs(value.adjusted()) >= 400:
+        return key(float(value))
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _moment(value: datetime.date | datetime.time) -> str:

@@ -1,5 +1,6 @@
 """Frames in memory: pandas, polars and Arrow."""
 
+import datetime
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -8,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from tabveil.columns.cells import Objects, plain
+from tabveil.columns.moments import FARTHEST, microseconds
 from tabveil.dtypes import CATEGORIES, spelled, spelled_in_pandas
 from tabveil.schema import key
 from tabveil.sources.reader import Reader, Told
 
 if TYPE_CHECKING:
     import pandas as pd
+
+OUT_OF_RANGE = b"out of range"  # the text of a moment that calendars do not reach
+NANOSECONDS = {
+    "W": 7 * 86_400 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9,
+    "ms": 10**6, "us": 1_000, "ns": 1,
+}  # fmt: skip
 
 
 def open_frame(data: object) -> Reader | None:
@@ -121,9 +130,7 @@ def _from_pandas(series: "pd.Series") -> pa.Array | pa.ChunkedArray:
         levels = levels.combine_chunks() if isinstance(levels, pa.ChunkedArray) else levels
         codes = series.cat.codes.to_numpy()
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
-    if isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
-        return _from_cells(series.astype(object).map(str, na_action="ignore"))
-    if pd.api.types.is_object_dtype(dtype):
+    if pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
         return _from_cells(series)
     try:
         return pa.array(series, from_pandas=True)
@@ -143,20 +150,31 @@ def _from_polars(series: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _from_cells(cells: Iterable[object]) -> pa.Array:
-    """Any Python objects as bytes of text, each by itself."""
+    """Any Python objects as bytes of text, each by itself; beside it, what times are as such."""
     values = list(cells)
     if set(map(type, values)) <= {str, bytes, float, type(None)}:
         try:
             return pa.array(values, pa.large_binary(), from_pandas=True)  # the same as below, faster
         except Exception:  # numbers, or texts that are not valid Unicode
             pass
-    return pa.array([_cell(value) for value in values], pa.large_binary())
+    texts = pa.array([_cell(value) for value in values], pa.large_binary())
+    times = [_time(value) for value in values]
+    if not any(times):
+        return texts
+    parts = [texts]
+    for field in list(Objects.PARTS)[1:]:
+        found = [time[1] if time and time[0] == field.name else None for time in times]
+        parts.append(pa.array(found, pa.int64()).cast(field.type))
+    together = pa.StructArray.from_arrays(parts, fields=list(Objects.PARTS))
+    return pa.ExtensionArray.from_storage(Objects(), together)
 
 
 def _cell(value: Any) -> bytes | None:
     """The text of one object; what is no text, number, truth or date is missing."""
     try:
-        if isinstance(value, np.datetime64 | np.timedelta64):  # their items may be bare integers
+        if isinstance(value, np.datetime64):
+            return _typed_text(value)
+        if isinstance(value, np.timedelta64):
             return None
         if isinstance(value, np.generic):
             value = value.item()
@@ -164,6 +182,52 @@ def _cell(value: Any) -> bytes | None:
             return None
         if isinstance(value, str):
             return str(value).encode("utf-8", "surrogatepass")
-        return bytes(value) if isinstance(value, bytes | bytearray) else key(value).encode()
+        if isinstance(value, bytes | bytearray):
+            return bytes(value)
+        return (str(value) if _is_span(value) else key(value)).encode()
+    except Exception:
+        return OUT_OF_RANGE if isinstance(value, datetime.datetime) else None
+
+
+def _typed_text(value: np.datetime64) -> bytes | None:
+    """What the same cell of a typed column is as text."""
+    unit, count = np.datetime_data(value.dtype)
+    same = value if unit in ("s", "ms", "us", "ns") and count == 1 else value.astype("datetime64[s]")
+    text: bytes | None = plain(pa.array(np.array([same])))[0].as_py()
+    return text
+
+
+def _is_span(value: object) -> bool:
+    """Whether it is a period or an interval of pandas, whose columns are read as texts."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.Period | pandas.Interval)
+
+
+def _time(value: Any) -> tuple[str, int] | None:
+    """What an object of time is (a part of `Objects`), in microseconds; None for any other object."""
+    try:
+        if not isinstance(value, datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64):
+            return None
+        if value != value:  # NaT
+            return None
+        part = "length" if isinstance(value, datetime.timedelta | np.timedelta64) else "wall"
+        if getattr(value, "tzinfo", None) is not None:
+            part = "instant"
+        if hasattr(value, "to_numpy"):  # a Timestamp or Timedelta of pandas, of any unit
+            value = value.to_numpy()
+        return part, max(-FARTHEST, min(FARTHEST, _microseconds(value)))
     except Exception:
         return None
+
+
+def _microseconds(value: Any) -> int:
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        unit, count = np.datetime_data(value.dtype)
+        if unit in ("Y", "M"):
+            value, unit, count = value.astype("datetime64[D]"), "D", 1
+        return int(value.astype(np.int64)) * count * NANOSECONDS[unit] // 1000
+    if isinstance(value, datetime.timedelta):
+        return value // datetime.timedelta(microseconds=1)
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime.combine(value, datetime.time())
+    return microseconds(value, None)
