@@ -1,6 +1,7 @@
 """No cell stops a fit, each is read by itself, and the same cell is read alike however it is typed."""
 
 import datetime
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -116,3 +117,18 @@ def test_checking_says_of_objects_what_it_says_of_typed_cells(name: str) -> None
         schema = Schema(columns={"x": rule})
         found = [check(pd.DataFrame({"x": s}), schema) for s in (PANDAS[name], as_objects(PANDAS[name]))]
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("place", ["_broken_rules", "_Seen.look"])
+def test_unforeseen_trouble_in_checking_and_drafting_quotes_no_cell(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("CANARY")
+
+    monkeypatch.setattr(f"tabveil.frames.{place}", broken)
+    table = pa.table({"x": ["a"]})
+    with pytest.raises(InvalidInput) as problem:
+        check(table, Schema(columns={"x": LEARNT["boolean 0"]}))
+        draft_schema(table, public=True)
+    assert "CANARY" not in "".join(traceback.format_exception(problem.value)) and problem.value.hint

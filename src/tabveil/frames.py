@@ -20,6 +20,7 @@ from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
 from tabveil.schema import TODO, Categorical, Numerical, Schema, key, short, shown
 from tabveil.sources import Source
+from tabveil.sources.reader import explained
 from tabveil.spreadsheets import harmless
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 100  # a text column with more distinct values is not drafted as a list
 MOST_WHOLE_NUMBERS = 20  # a column with more distinct whole numbers is drafted as numerical
 MOST_DRAFTED_DECIMALS = 6
+UNFORESEEN = "This is a fault of tabveil. Please report it, without the table."
 
 
 def as_kind(table: pa.Table, kind: str, schema: Schema, types: Mapping[str, str] | None = None) -> Any:
@@ -86,15 +88,18 @@ def check(data: object, schema: Schema) -> list[str]:
     """For the owner's eyes: which columns break which rule, without values or counts."""
     found: dict[str, set[str]] = {name: set() for name in schema.learnt}
     everything = replace(Source.of(data, schema), bound=None)
-    for table in everything.batches():
-        for name in found:
-            rule, column = schema.columns[name], table.column(name)
-            figures = figures_of(rule)
-            if isinstance(rule, Categorical):
-                found[name] |= _broken_labels(column, rule)
-            elif figures:
-                found[name] |= _broken_figures(column, figures, rule)
+    with explained("the table could not be checked.", UNFORESEEN):
+        for table in everything.batches():
+            for name in found:
+                found[name] |= _broken_rules(table.column(name), schema.columns[name])
     return [f"Column {shown(name)}: {text}." for name, texts in found.items() for text in sorted(texts)]
+
+
+def _broken_rules(column: pa.ChunkedArray, rule: Column) -> set[str]:
+    if isinstance(rule, Categorical):
+        return _broken_labels(column, rule)
+    figures = figures_of(rule)
+    return _broken_figures(column, figures, rule) if figures else set()
 
 
 def _broken_labels(column: pa.ChunkedArray, rule: Categorical) -> set[str]:
@@ -152,9 +157,10 @@ def draft_schema(data: object, *, public: bool) -> dict[str, Any]:
     """A schema to fill in: names and types, or also the data's own values and bounds if those are public."""
     source = Source.whole(data)
     seen = {name: _Seen() for name in source.columns}
-    for table in source.batches():
-        for name, column in seen.items():
-            column.look(table.column(name), any_text=source.is_text)
+    with explained("the table could not be looked at.", UNFORESEEN):
+        for table in source.batches():
+            for name, column in seen.items():
+                column.look(table.column(name), any_text=source.is_text)
     return {"columns": {name: column.draft(public) for name, column in seen.items()}}
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -198,16 +199,32 @@ class Broken:
         return [np.zeros(1, np.int64)]
 
 
-@pytest.mark.parametrize("name", ["dask", "spark"])
-def test_an_error_on_a_worker_comes_back_without_a_cell(
-    name: str, request: pytest.FixtureRequest, codec: Codec, folder: Path, capfd: pytest.CaptureFixture
+@dataclass(frozen=True)
+class BrokenFromTheStart:
+    """Fails on any table, also on one without rows."""
+
+    def __call__(self, table: Table) -> list[np.ndarray]:
+        raise ValueError("secret")
+
+
+@pytest.mark.parametrize("broken", [Broken(), BrokenFromTheStart()], ids=["later", "at once"])
+def test_an_error_in_counting_becomes_a_sentence_without_a_cell_on_every_engine(
+    engine: Engine, broken: Any, codec: Codec, folder: Path, capfd: pytest.CaptureFixture
 ) -> None:
-    request.getfixturevalue({"dask": "dask_client", "spark": "spark_session"}[name])
-    with ENGINES[name]() as engine, pytest.raises(InvalidInput) as problem:
-        EncodedRows(Source.of(folder, codec.schema), codec, engine).total(Broken())
-    said = capfd.readouterr()
-    assert "secret" not in f"{problem.value}{problem.value.__cause__}{said.out}{said.err}"
-    assert "ValueError" in str(problem.value)
+    with pytest.raises(InvalidInput) as problem:
+        EncodedRows(Source.of(folder, codec.schema), codec, engine).total(broken)
+    said, error = capfd.readouterr(), problem.value
+    shown = "".join(traceback.format_exception(error))
+    assert "secret" not in f"{error}{error.__cause__}{error.__context__}{shown}{said.out}{said.err}"
+    assert "ValueError" in error.message and "\n" not in error.message and error.hint
+
+
+def test_the_owner_can_ask_for_the_traceback(
+    codec: Codec, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TABVEIL_DEBUG", "1")
+    with pytest.raises(ValueError, match="secret"):
+        EncodedRows(Source.of(folder, codec.schema), codec, Local()).total(Broken())
 
 
 def test_a_fit_that_fails_leaves_the_ledger_true_and_no_release(
@@ -330,7 +347,7 @@ def test_a_local_pass_stops_all_threads_after_an_error(codec: Codec, table: pa.T
             while True:
                 yield table
 
-    with pytest.raises(ValueError, match="secret"):  # the curator's caller is this process
+    with pytest.raises(InvalidInput, match="could not be counted"):
         EncodedRows(Endless(Source.of(table, codec.schema).reader, ()), codec, Local(threads=3)).total(
             Broken()
         )

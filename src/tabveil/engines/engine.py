@@ -65,10 +65,16 @@ def sums_or_trouble(batches: Iterable[pa.Table], count: Count) -> Sums | Trouble
     except TabveilError as problem:
         return Trouble(problem.message, problem.hint)
     except Exception as problem:
-        return Trouble(
-            f"A worker failed on its part of the table ({type(problem).__name__}).",
-            "The same fit with engine='local' on that part may say more.",
-        )
+        return unforeseen(problem)
+
+
+def unforeseen(problem: Exception) -> Trouble:
+    """An error that nobody thought of: its words may quote a cell, so only its type is told."""
+    return Trouble(
+        f"The rows could not be counted (unexpected {type(problem).__name__}).",
+        "Please report it. On the engine local, TABVEIL_DEBUG=1 shows the traceback (it may quote data: "
+        "for the owner's eyes).",
+    )
 
 
 def added(parts: Iterable[Sums | Trouble]) -> Sums | Trouble:

@@ -1,5 +1,6 @@
 """Sums over the rows on this machine, on all cores, with few batches in memory at a time."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -7,8 +8,19 @@ from threading import Lock
 
 import pyarrow as pa
 
-from tabveil.engines.engine import Count, Engine, Sums, Told, added, cores, settled, sums_of
-from tabveil.errors import InvalidInput
+from tabveil.engines.engine import (
+    Count,
+    Engine,
+    Sums,
+    Told,
+    Trouble,
+    added,
+    cores,
+    settled,
+    sums_of,
+    unforeseen,
+)
+from tabveil.errors import InvalidInput, TabveilError
 from tabveil.sources import Source
 
 
@@ -29,9 +41,15 @@ class Local(Engine):
         batches = Shared(source.batches(told=told))
         threads = self.threads or cores()
 
-        def work(thread: int) -> Sums:
+        def work(thread: int) -> Sums | Trouble:
             try:
                 return sums_of(batches, count)
+            except TabveilError:
+                raise
+            except Exception as problem:
+                if os.environ.get("TABVEIL_DEBUG"):
+                    raise
+                return unforeseen(problem)
             finally:
                 batches.stop()  # the pass is over, or after an error no other thread goes on
 

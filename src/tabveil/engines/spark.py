@@ -77,7 +77,7 @@ class Spark(Engine):
         return self._session.table(name)
 
     def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
-        nothing = count(source.nothing())
+        nothing = settled(sums_or_trouble([source.nothing()], count))
         try:
             lines = self._counted(source, count)
             few = lines.repartition(FAN).mapInArrow(_adding(nothing), LINE)
