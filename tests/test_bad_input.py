@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -268,6 +269,97 @@ def test_a_strangers_yaml_runs_nothing_and_does_not_grow(name: str, tmp_path: Pa
     (tmp_path / "schema.yaml").write_text(HOSTILE_YAML[name])
     with pytest.raises(InvalidInput):
         tv.Schema.load(tmp_path / "schema.yaml")
+
+
+def small(**more: Any) -> str:
+    return json.dumps({"columns": {"x": {"type": "categorical", "values": ["a", "b"]}}, **more})
+
+
+MANY = [str(number) for number in range(20_000)]
+NUMBER = {"type": "numerical", "min": 0, "max": 9, "decimals": 0}
+LAUGHS = [f"&{b} [{','.join([f'*{a}'] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
+BOOLEAN = "columns: {x: {type: boolean}}\n"
+SLOW: dict[str, str] = {
+    "aliases in constraints": f"{BOOLEAN}constraints:\n- {{columns: &a [x,x,x,x,x,x,x,x,x]"
+    + "".join(f", k{number}: {laugh}" for number, laugh in enumerate(LAUGHS))
+    + "}\n",
+    "aliases in constraints, as a list": f"{BOOLEAN}constraints:\n- &a [x,x,x,x,x,x,x,x]\n"
+    + "".join(f"- {laugh}\n" for laugh in LAUGHS),
+    "an alias within itself": f"{BOOLEAN}constraints: &a [{{columns: [x], only: *a}}]",
+    "brackets": f"{BOOLEAN}constraints: {'[' * 5000}",
+    "dashes": f"{BOOLEAN}constraints:\n{'- ' * 5000}",
+    "a number to the base of sixty": "columns: {x: {type: numerical, max: 1, min: 1" + ":1" * 30_000 + "}}",
+    "nesting in a constraint": small(constraints=[json.loads('{"a":' * 200 + "1" + "}" * 200)]),
+    "many words in a constraint": small(constraints=["x == a and " * 100_000]),
+    "a long list in a constraint": json.dumps(
+        {
+            "columns": {"x": {"type": "categorical", "values": MANY}},
+            "constraints": [f"x in [{','.join(MANY)}]"],
+        }
+    ),
+    "many combinations": json.dumps(
+        {
+            "columns": {"x": {"type": "categorical", "values": MANY}},
+            "constraints": [{"columns": ["x"], "never": [[value] for value in MANY[:-1]]}],
+        }
+    ),
+    "many constraints": json.dumps(
+        {"columns": {"x": {"type": "categorical", "values": MANY}}, "constraints": ["x == 5"] * 20_000}
+    ),
+    "a long chain": json.dumps(
+        {
+            "columns": {f"c{number}": NUMBER for number in range(1000)},
+            "constraints": [f"c{number} <= c{number - 1}" for number in range(1, 1000)],
+        }
+    ),
+    "a sum of one column": json.dumps(
+        {
+            "columns": {"x": {"type": "categorical", "values": list(range(20_000))}, "y": NUMBER},
+            "constraints": [" + ".join(["x"] * 20_000) + " == y"],
+        }
+    ),
+    "many targets": json.dumps(
+        {
+            "columns": {f"c{number}": {"type": "boolean"} for number in range(10_000)},
+            "targets": [f"c{number}" for number in range(10_000)],
+        }
+    ),
+    "a value that is close to many": json.dumps(
+        {
+            "columns": {"x": {"type": "categorical", "values": [f"value {n}" for n in range(100_000)]}},
+            "constraints": ["x == 'a value'"],
+        }
+    ),
+    "a long pattern": json.dumps(
+        {
+            "columns": {
+                "x": {"type": "boolean"},
+                "y": {"type": "id", "style": "pattern", "pattern": "#" * 10**6},
+            }
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_strangers_schema_loads_or_is_refused_in_about_a_second(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"schema.{'json' if SLOW[name].startswith('{') else 'yaml'}"
+    path.write_text(SLOW[name])
+    started = time.process_time()
+    try:
+        tv.Schema.load(path)
+    except InvalidInput as refusal:
+        assert refusal.hint and "\n" not in refusal.message and len(str(refusal)) < 1000
+    assert time.process_time() - started < 2
+
+
+def test_columns_share_lists_of_values_by_aliases(tmp_path: Path) -> None:
+    (tmp_path / "schema.yaml").write_text(
+        "columns:\n  a: {type: categorical, values: &codes [x, y, z]}\n"
+        + "".join(f"  b{number}: {{type: categorical, values: *codes}}\n" for number in range(200))
+    )
+    columns = tv.Schema.load(tmp_path / "schema.yaml").columns
+    assert len(columns) == 201 and columns["b7"] == columns["a"]
 
 
 def test_names_and_values_never_become_paths(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def load_refusal(path, content=None):
         ("s.yaml", "a: " + "[" * 3000, "nested too deeply"),
         ("s.yaml", "a: \x00", "is not valid YAML"),
         ("s.yaml", b"\xff\xfe", "is not UTF-8"),
-        ("s.yaml", "columns: &a {b: *a}", "Column b: type is missing."),
+        ("s.yaml", "columns: &a {b: *a}", "an alias stands inside what it names."),
         ("s.json", '{"a": 1,}', "is not valid JSON (line 1)"),
         ("s.json", '{"a": 1, "a": 2}', "The key a appears twice."),
         ("s.json", "[" * 100_000, "nested too deeply"),

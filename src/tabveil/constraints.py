@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from tabveil.columns import Categorical, Column, Datetime, Drop, Duration, Id, Labels, Moments, figures_of
@@ -20,6 +21,7 @@ TOKEN = re.compile(
     r"\s*(?:`([^`]+)`|'([^']*)'|\"([^\"]*)\"|(<=|>=|==|!=|[<>=+*,\[\]])|([^\s<>=!+*,\[\]`'\"]+))"
 )
 WORDS = {"if", "then", "and", "never", "is", "not", "missing", "in", "determines"}
+MOST = 1000  # constraints: whether they contradict each other is asked of all of them together
 
 
 @dataclass(frozen=True)
@@ -117,12 +119,21 @@ def parse_constraints(
     constraints: Sequence[str | Mapping[str, Any]], columns: Mapping[str, Column]
 ) -> tuple[Constraint, ...]:
     """The constraints that these texts spell; refused if they are not understood or contradict each other."""
+    if len(constraints) > MOST:
+        raise InvalidInput(f"There are more than {MOST:,} constraints.", "Keep those that matter most.")
+
+    @cache  # the lists of values may be long: each is read once
+    def labels(name: str) -> Labels:
+        rule = columns[name]
+        assert isinstance(rule, Categorical)
+        return Labels(rule)
+
     found: list[Constraint] = []
     for constraint in constraints:
         if isinstance(constraint, str):
-            found.append(_Sentence(constraint, columns).constraint())
+            found.append(_Sentence(constraint, columns, labels).constraint())
         else:
-            found += _combinations(constraint, columns)
+            found += _combinations(constraint, columns, labels)
     _check_bounds(found, columns)
     return tuple(found)
 
@@ -130,14 +141,14 @@ def parse_constraints(
 class _Sentence:
     """One constraint as a list of tokens, read from left to right."""
 
-    def __init__(self, text: str, columns: Mapping[str, Column]) -> None:
-        self.text, self.columns = text, columns
+    def __init__(self, text: str, columns: Mapping[str, Column], labels: Callable[[str], Labels]) -> None:
+        self.text, self.columns, self.labels = text, columns, labels
         self.tokens = list(self._tokens())
         self.at = 0
 
     def _tokens(self) -> Iterator[tuple[str, str]]:
-        at = 0
-        while self.text[at:].strip():
+        at, end = 0, len(self.text.rstrip())
+        while at < end:
             found = TOKEN.match(self.text, at)
             if not found:
                 raise self._odd("it cannot be read")
@@ -244,6 +255,8 @@ class _Sentence:
         return Compares(name, sign, self._constant(name, word))
 
     def _sum(self, terms: list[tuple[int, str]], total: str) -> AddsUp:
+        if total in {name for _, name in terms} or len({name for _, name in terms}) < len(terms):
+            raise self._odd("a column stands in the sum twice")
         for name in (*(name for _, name in terms), total):
             self._number_column(name)
             rule = self.columns[name]
@@ -253,8 +266,6 @@ class _Sentence:
                 raise self._odd(f"{shown(name)} needs declared decimals to be part of a sum")
         if isinstance(self.columns[total], Categorical):
             raise self._odd(f"{shown(total)} is categorical, and a total must be numerical")
-        if total in [name for _, name in terms] or len({name for _, name in terms}) < len(terms):
-            raise self._odd("a column stands in the sum twice")
         finest = max(_decimals(self.columns[name]) or 0 for _, name in terms)
         if finest > (_decimals(self.columns[total]) or 0):
             raise self._odd(f"{shown(total)} has fewer decimals than its parts")
@@ -289,7 +300,7 @@ class _Sentence:
         rule = self.columns[name]
         if not isinstance(rule, Categorical):
             raise self._odd(f"{shown(name)} is not categorical")
-        return OneOf(name, frozenset(code_of(name, rule, word) for word in words), inside)
+        return OneOf(name, frozenset(_code(name, self.labels(name), word) for word in words), inside)
 
     def _missing(self, name: str, empty: bool) -> Missing:
         if not self.columns[name].nullable:
@@ -304,7 +315,7 @@ class _Sentence:
 
     def _number_column(self, name: str) -> None:
         rule = self.columns[name]
-        if isinstance(rule, Categorical) and not all(Labels(rule).is_number):
+        if isinstance(rule, Categorical) and not self.labels(name).numbers_only:
             raise self._odd(f"{shown(name)} has values that are not numbers")
 
     def _column(self) -> str:
@@ -338,14 +349,18 @@ class _Sentence:
 
 def code_of(name: str, rule: Categorical, value: object) -> int:
     """The place of a value in a column's list; texts may spell its numbers and truths."""
+    return _code(name, Labels(rule), value)
+
+
+def _code(name: str, labels: Labels, value: object) -> int:
     try:
-        code = Labels(rule).declared(value.encode() if isinstance(value, str) else key(value).encode())
+        code = labels.declared(value.encode() if isinstance(value, str) else key(value).encode())
     except TypeError:
         code = None
     if code is None:
         raise InvalidInput(
             f"{shown(str(value))} is not a declared value of {shown(name)}.",
-            did_you_mean(str(value), map(key, rule.values)),
+            did_you_mean(str(value), map(key, labels.rule.values)),
         )
     return code
 
@@ -375,7 +390,9 @@ def _decimals(rule: Column) -> int | None:
     return figures.rule.decimals if figures else 0
 
 
-def _combinations(constraint: Mapping[str, Any], columns: Mapping[str, Column]) -> list[Constraint]:
+def _combinations(
+    constraint: Mapping[str, Any], columns: Mapping[str, Column], labels: Callable[[str], Labels]
+) -> list[Constraint]:
     """{columns: [a, b], only: [[1, 2], ...]} or {columns: [a, b], never: [[1, 2], ...]}."""
     text = shown(str(dict(constraint)))
     names, kinds = constraint.get("columns"), set(constraint) - {"columns"}
@@ -383,15 +400,12 @@ def _combinations(constraint: Mapping[str, Any], columns: Mapping[str, Column]) 
         raise InvalidInput(
             f"The constraint {text} is not understood.", "Write {columns: [a, b], only: [[1, 2], [1, 3]]}."
         )
-    rules: list[Categorical] = []
     for name in names:
-        rule = columns.get(name)
-        if not isinstance(rule, Categorical):
+        if not isinstance(name, str) or not isinstance(columns.get(name), Categorical):
             raise InvalidInput(
                 f"The constraint {text} names {shown(str(name))}, which is not a categorical column.",
                 did_you_mean(str(name), columns),
             )
-        rules.append(rule)
     kind = kinds.pop()
     lines = constraint[kind]
     if (
@@ -401,7 +415,8 @@ def _combinations(constraint: Mapping[str, Any], columns: Mapping[str, Column]) 
     ):
         raise InvalidInput(f"The constraint {text} needs a list of lists of values.", "One value per column.")
     codes = tuple(
-        tuple(code_of(n, r, v) for n, r, v in zip(names, rules, line, strict=True)) for line in lines
+        tuple(_code(name, labels(name), value) for name, value in zip(names, line, strict=True))
+        for line in lines
     )
     if kind == "only":
         return [Constraint(text, (), Combination(tuple(names), codes))]
@@ -430,10 +445,13 @@ def tightened(
 ) -> dict[str, tuple[float, float]]:
     """Bounds that leave room for every unconditional order between columns; empty where there is none."""
     compared = [c.claim for c in constraints if not c.conditions and isinstance(c.claim, Compares)]
-    limits = {name: bounds_of(columns[name]) for claim in compared for name in claim.columns}
+    limits = {name: bounds_of(columns[name]) for name in {n for claim in compared for n in claim.columns}}
     for _ in range(len(limits) + 1):
+        before = dict(limits)
         for claim in compared:
             _tighten(claim, limits)
+        if limits == before:
+            break
     return limits
 
 
@@ -455,7 +473,7 @@ def _tighten(claim: Compares, limits: dict[str, tuple[float, float]]) -> None:
 
 def _check_bounds(constraints: Sequence[Constraint], columns: Mapping[str, Column]) -> None:
     """Refuse orders that the bounds rule out, circles of strict orders, and sums that cannot be reached."""
-    limits = tightened(constraints, columns)
+    limits, bounds = tightened(constraints, columns), cache(lambda name: bounds_of(columns[name]))
     for constraint in constraints:
         claim = constraint.claim
         if constraint.conditions:
@@ -471,8 +489,8 @@ def _check_bounds(constraints: Sequence[Constraint], columns: Mapping[str, Colum
                     "Widen min and max, or take it out.",
                 )
         if isinstance(claim, AddsUp):
-            parts = [(k, bounds_of(columns[name])) for k, name in claim.terms]
-            low, high = bounds_of(columns[claim.total])
+            parts = [(k, bounds(name)) for k, name in claim.terms]
+            low, high = bounds(claim.total)
             if sum(k * b[0] for k, b in parts) > high or sum(k * b[1] for k, b in parts) < low:
                 raise InvalidInput(
                     f"The constraint {shown(constraint.text)} can never hold inside the bounds.",

@@ -37,8 +37,12 @@ __all__ = [
     "shown",
 ]
 
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 TODO = "TODO"  # what `schema init` leaves for the owner to fill in
 LARGEST_FILE = 10_000_000  # bytes
+MOST_REPEATED = 100_000  # values that the aliases of a YAML file may repeat, all together
+LONGEST_NUMBER = 400  # signs; longer ones are no finite number, and PyYAML takes long to read them
+DEEPEST = 50  # levels of lists and mappings in each other
 
 
 def _columns(columns: object) -> dict[str, Column]:
@@ -163,20 +167,22 @@ class Schema(Rule):
 
     @model_validator(mode="after")
     def _check_targets(self) -> Self:
-        for place, target in enumerate(self.targets):
+        categorical, seen = set(self.categorical), set[str]()
+        for target in self.targets:
             if target not in self.columns:
                 raise InvalidInput(
                     f"Target {shown(target)} is not a declared column.",
                     did_you_mean(target, self.columns) or "Name a categorical column of the schema.",
                 )
-            if target not in self.categorical:
+            if target not in categorical:
                 raise InvalidInput(
                     f"Target {shown(target)} is {self.columns[target].type}, "
                     "and targets must be categorical.",
                     "Declare the column as categorical with its values.",
                 )
-            if target in self.targets[:place]:
+            if target in seen:
                 raise InvalidInput(f"Target {shown(target)} is named twice.", "Name each target once.")
+            seen.add(target)
         return self
 
     @model_validator(mode="after")
@@ -342,11 +348,13 @@ def _text(path: Path) -> str:
 def _parse(path: Path, text: str) -> object:
     name = _format(path).upper()
     try:
-        return _from_json(text) if name == "JSON" else _Loader(text).get_single_data()
+        document = _from_json(text) if name == "JSON" else _Loader(text).get_single_data()
+        _require_shallow(document)
+        return document
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error.message}", error.hint) from None
     except RecursionError:
-        raise InvalidInput(f"{path} is nested too deeply.", "A schema needs three levels.") from None
+        raise InvalidInput(f"{path} is nested too deeply.", "A schema needs few levels.") from None
     except yaml.MarkedYAMLError as error:
         where = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
         hint = error.problem if isinstance(error, _NotAllowed) else "Check indentation, colons and quotes."
@@ -365,8 +373,40 @@ class _NotAllowed(yaml.MarkedYAMLError):
     """YAML that parses, and that a schema file must not contain."""
 
 
+def _require_shallow(document: object) -> None:
+    """Refuse what is nested so deeply that even showing it would fail."""
+    level = [document]
+    for _ in range(DEEPEST):
+        lists = [value for value in level if isinstance(value, dict | list)]
+        level = [inner for v in lists for inner in (v.values() if isinstance(v, dict) else v)]
+        if not level:
+            return
+    raise RecursionError
+
+
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses repeated keys, which would otherwise overwrite each other in silence."""
+    """Safe YAML that refuses repeated keys, which would otherwise overwrite each other in silence.
+
+    Aliases may share lists between columns. Aliases of aliases grow exponentially, so what they spell is
+    counted before any of it is made.
+    """
+
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:
+        if self.flow_level > DEEPEST:  # reading on would take seconds for every thousand brackets
+            raise RecursionError
+        super().fetch_flow_collection_start(TokenClass)
+
+    def get_single_data(self) -> Any:
+        node = self.get_single_node()
+        if node is None:
+            return None
+        sizes: dict[int, int] = {}
+        if _spelled_out(node, sizes) - len(sizes) > MOST_REPEATED:
+            raise InvalidInput(
+                f"its aliases repeat more than {MOST_REPEATED:,} values.",
+                "Columns may share a list of values by an alias; a list of such lists grows too fast.",
+            )
+        return self.construct_document(node)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -383,6 +423,21 @@ class _Loader(yaml.SafeLoader):
                     )
                 seen.add(key_node.value)
         return super().construct_mapping(node, deep)
+
+
+def _spelled_out(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """How many values a node holds with every alias written out; `sizes` are those of nodes seen before."""
+    if id(node) not in sizes:
+        sizes[id(node)] = 0  # which it has only while it is being counted
+        inner = node.value if isinstance(node, yaml.CollectionNode) else []
+        if isinstance(node, yaml.MappingNode):
+            inner = [part for pair in inner for part in pair]
+        sizes[id(node)] = 1 + sum(_spelled_out(part, sizes) for part in inner)
+        if node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
+            raise InvalidInput(f"a number has more than {LONGEST_NUMBER} signs.", "Quote it if it is a text.")
+    elif sizes[id(node)] == 0:
+        raise InvalidInput("an alias stands inside what it names.", "Write out what it stands for.")
+    return sizes[id(node)]
 
 
 def _from_json(text: str) -> object:

@@ -106,6 +106,7 @@ class Labels:
         self.is_number = [
             isinstance(value, int | float) and not isinstance(value, bool) for value in rule.values
         ]
+        self.numbers_only = all(self.is_number)
         self.is_truth = [isinstance(value, bool) for value in rule.values]
         self.size = len(rule.values) + rule.other + rule.nullable
         other, last = len(rule.values), self.size - 1
@@ -166,6 +167,6 @@ class Labels:
             return pa.string()
         if all(self.is_truth):
             return pa.bool_()
-        if not all(self.is_number) or any(abs(value) >= 2**63 for value in values):  # type: ignore[arg-type]
+        if not self.numbers_only or any(abs(value) >= 2**63 for value in values):  # type: ignore[arg-type]
             return pa.string()
         return pa.int64() if all(isinstance(value, int) for value in values) else pa.float64()

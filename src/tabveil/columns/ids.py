@@ -9,7 +9,7 @@ import pyarrow as pa
 from pydantic import Field, StrictInt, StrictStr, model_validator
 
 from tabveil.columns.rule import Column
-from tabveil.columns.words import check_text
+from tabveil.columns.words import LONGEST, check_text
 from tabveil.errors import InvalidInput
 
 SIGNS = {"#": string.digits, "@": string.ascii_uppercase}
@@ -26,7 +26,7 @@ class Id(Column):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        check_text(self.pattern, "pattern")
+        check_text(self.pattern, "pattern", LONGEST)
         if (self.style == "pattern") != bool(self.pattern):
             raise InvalidInput("style: pattern and a pattern go together.", "For example pattern: 'P-####'.")
         if self.pattern and self.room == 1:

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, StrictStr, model_validator
 from tabveil.columns.cells import Numbers, Objects, laid_out, number_in, numbers_in, once_each
 from tabveil.columns.numerical import Figures, Numerical
 from tabveil.columns.rule import Column, Flag, Number
-from tabveil.columns.words import check_text, key, short, shown
+from tabveil.columns.words import LONGEST, check_text, key, short, shown
 from tabveil.errors import InvalidInput
 
 # Microseconds in each unit.
@@ -74,7 +74,7 @@ class Datetime(Column):
                 "Bounds must satisfy min < max.",
             )
         if self.format is not None:
-            check_text(self.format, "format")
+            check_text(self.format, "format", LONGEST)
             self._check_format(self.format)
         return self
 

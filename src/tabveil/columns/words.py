@@ -7,6 +7,9 @@ from difflib import get_close_matches
 
 from tabveil.errors import InvalidInput
 
+LONGEST = 100  # signs of a pattern, of a format, or of a name that is compared with others
+MOST_COMPARED = 1000
+
 
 def key(value: object) -> str:
     """The canonical text of a category: 1, 1.0 and "1" are one category, and so are true and "true".
@@ -80,11 +83,14 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name that differs least, by case alone if there is one."""
     known = list(known)
     same = [other for other in known if other.strip().lower() == name.lower()]
-    return next(iter(same or get_close_matches(name, known, n=1)), None)
+    # What is compared sign by sign is kept short: a stranger's list may be long.
+    return next(iter(same or get_close_matches(name[:LONGEST], known[:MOST_COMPARED], n=1)), None)
 
 
-def check_text(text: str, what: str) -> None:
-    """Refuse what cannot be written as UTF-8."""
+def check_text(text: str, what: str, longest: int | None = None) -> None:
+    """Refuse what cannot be written as UTF-8, or is longer than it may be."""
+    if longest is not None and len(text) > longest:
+        raise InvalidInput(f"{what} is longer than {longest} signs.", "Shorten it.")
     try:
         text.encode()
     except UnicodeEncodeError:
