@@ -450,14 +450,51 @@ def written(table: pa.Table, path: Path, **how: Any) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
-def test_cells_that_a_spreadsheet_would_run_are_neutralised(kind: pa.DataType, tmp_path: Path) -> None:
-    table = pa.table({"=name": pa.array(DANGEROUS + HARMLESS, pa.string()).cast(kind)})
+TEXT_TYPES = [
+    pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view(),
+]  # fmt: skip
+
+
+def texts_as(kind: pa.DataType, shape: str) -> pa.Array:
+    """The dangerous and the harmless texts in a type, also shared by rows."""
+    cells = pa.array(DANGEROUS + HARMLESS, pa.string()).cast(pa.large_binary()).cast(kind)
+    if shape == "plain":
+        return cells
+    if shape == "dictionary":
+        return pa.DictionaryArray.from_arrays(pa.array(range(len(cells)), pa.int32()), cells)
+    if shape == "runs":
+        return pa.RunEndEncodedArray.from_arrays(pa.array(range(1, len(cells) + 1), pa.int32()), cells)
+    return pa.ExtensionArray.from_storage(pa.opaque(kind, "x", "y"), cells)
+
+
+@pytest.mark.parametrize("shape", ["plain", "dictionary", "runs", "extension"])
+@pytest.mark.parametrize("kind", TEXT_TYPES, ids=str)
+def test_cells_that_a_spreadsheet_would_run_are_neutralised(
+    kind: pa.DataType, shape: str, tmp_path: Path
+) -> None:
+    table = pa.table({"=name": texts_as(kind, shape)})
     [[name], *rows] = written(table, tmp_path / "safe.csv")
     assert name == "'=name"
     assert [cell for [cell] in rows] == [f"'{cell}" for cell in DANGEROUS] + HARMLESS
     [[name], *rows] = written(table, tmp_path / "raw.csv", raw=True)
     assert name == "=name" and [cell for [cell] in rows] == DANGEROUS + HARMLESS
+
+
+def test_bytes_of_fixed_size_and_bytes_that_are_no_text_are_neutralised_too(tmp_path: Path) -> None:
+    table = pa.table({"x": pa.array([b"=1+1", b"abcd", b"=\xff()"], pa.binary(4))})
+    assert written(table, tmp_path / "a.csv") == [["x"], ["'=1+1"], ["abcd"], ["'=\ufffd()"]]
+
+
+@pytest.mark.parametrize("kind", ["binary", "large_binary", "string_view", "categories of binary"])
+def test_a_release_that_asks_for_bytes_is_written_without_formulas(kind: str, tmp_path: Path) -> None:
+    schema = json.loads(json.dumps(SCHEMA).replace('"a"', '"=a()"').replace(', "other": true', ""))
+    fitted(frame(city=cells("=a()")), schema).save(tmp_path / "release")
+    document = json.loads((tmp_path / "release" / "release.json").read_text())
+    document["types"] = {"city": kind}
+    (tmp_path / "release" / "release.json").write_text(json.dumps(document))
+    write(tv.load(tmp_path / "release").sample(50, seed=0, kind="arrow"), tmp_path / "safe.csv")
+    assert '"\'=a()"' in (tmp_path / "safe.csv").read_text()
+    assert '"=a()"' not in (tmp_path / "safe.csv").read_text()
 
 
 def test_numbers_and_missing_cells_are_written_as_they_are(tmp_path: Path) -> None:

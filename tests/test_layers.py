@@ -13,7 +13,7 @@ MAY_IMPORT = {
     "device": set(),
     "measurement": set(),
     "strangers": set(),
-    "spreadsheets": set(),
+    "spreadsheets": {"columns"},
     "files": {"errors"},
     "privacy": {"errors"},
     "columns": {"errors"},

@@ -13,7 +13,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from tabveil.columns import Column, Figures, Labels, figures_of
-from tabveil.columns.cells import is_missing, number_in, plain, rounded, spread
+from tabveil.columns.cells import is_missing, number_in, plain, rounded, spread, texts_in
 from tabveil.columns.moments import spelled_durations
 from tabveil.dtypes import as_series, as_type
 from tabveil.errors import InvalidInput
@@ -77,10 +77,13 @@ def write(table: pa.Table, path: str | Path, *, raw: bool = False) -> None:
 
 
 def _spelled(table: pa.Table) -> pa.Table:
-    """The table with durations as texts, which Arrow does not write to CSV."""
+    """The table with durations and texts of any type as plain texts; Arrow does not write all to CSV."""
     for place, name in enumerate(table.column_names):
-        if pa.types.is_duration(table.column(place).type):
-            table = table.set_column(place, name, spelled_durations(table.column(place)))
+        column = table.column(place)
+        is_length = pa.types.is_duration(column.type)
+        texts = spelled_durations(column) if is_length else texts_in(column)
+        if texts is not None:
+            table = table.set_column(place, name, texts)
     return table
 
 

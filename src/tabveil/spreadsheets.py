@@ -3,6 +3,8 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tabveil.columns.cells import texts_in
+
 # What spreadsheets take for the start of a formula, unless it is a plain number such as -5 or +1.2e3.
 FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -16,16 +18,13 @@ def harmless(table: pa.Table) -> pa.Table:
 
 
 def _harmless(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return column
+    texts = texts_in(column)
+    if texts is None:
+        return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     runs = pc.and_(
-        pc.match_substring_regex(column, FORMULA), pc.invert(pc.match_substring_regex(column, NUMBER))
+        pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, NUMBER))
     )
     if not pc.any(runs).as_py():
-        return column
-    return pc.if_else(
-        runs, pc.binary_join_element_wise(pa.scalar("'", kind), column, pa.scalar("", kind)), column
-    )
+        return texts
+    before, after = pa.scalar("'", texts.type), pa.scalar("", texts.type)
+    return pc.if_else(runs, pc.binary_join_element_wise(before, texts, after), texts)

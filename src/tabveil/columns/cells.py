@@ -117,6 +117,21 @@ def plain(array: pa.Array) -> pa.Array:
     return pa.nulls(len(array), pa.large_binary())
 
 
+def texts_in(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """A column of text or bytes of any type as large strings of valid UTF-8; None for other columns."""
+    kind = column.type
+    while isinstance(kind, pa.BaseExtensionType) or _is_shared(kind):
+        kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind.value_type
+    if not _is_text(kind):
+        return None
+    cells = pa.chunked_array([plain(chunk) for chunk in column.chunks], pa.large_binary())
+    try:
+        return cells.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        texts = (cell if cell is None else cell.decode("utf-8", "replace") for cell in cells.to_pylist())
+        return pa.chunked_array([pa.array(texts, pa.large_string())])
+
+
 def _is_shared(kind: pa.DataType) -> bool:
     """Whether several rows share one stored cell."""
     return bool(pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind))
