@@ -323,3 +323,23 @@ def test_a_plan_needs_a_schema_and_no_data(run: Run, files: Path) -> None:
     assert "Plan of a release" in Path("plan.html").read_text(encoding="utf-8")
     refused = run("plan", "--schema", "schema.yaml")
     assert refused.code == 1 and "--want-error" in refused.err
+
+
+def test_a_first_line_that_looks_like_data_is_asked_about_and_never_quoted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "years.csv").write_text("CANARY,2019\n1,2\n")
+    refused = run("schema", "init", "years.csv")
+    assert refused.code == 1 and "--header" in refused.err and not (tmp_path / "schema.yaml").exists()
+    for more in ([], ["--epsilon", "1"], ["--public"]):
+        said = run("schema", "init", "years.csv", *more)
+        assert said.code == 1 and "CANARY" not in said.out + said.err
+    assert not list(tmp_path.glob("*.ledger"))
+    assert run("schema", "init", "years.csv", "--header", "-o", "said.yaml").code == 0
+    assert "CANARY:" in (tmp_path / "said.yaml").read_text()
+    asked: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    for answer in (False, True):
+        monkeypatch.setattr("typer.confirm", lambda question, a=answer: asked.append(question) or a)
+        assert run("schema", "init", "years.csv", "-o", f"{answer}.yaml").code == int(not answer)
+    assert len(asked) == 2 and "CANARY" not in "".join(asked)

@@ -230,6 +230,64 @@ def test_a_file_without_a_header_line_does_not_show_its_first_row(tmp_path):
     assert "lacks the columns" in refusal(written(tmp_path / "a.csv", f"{CANARY},{CANARY},1\n".encode()))
 
 
+FIRST_ROWS = [
+    f"{CANARY},F,1", f"Anna {CANARY},F,teacher", "anna@example.org,F,x", "canary,2019-05-01,x", "canary,1:30,x",
+    "canary,01/02/2020,x", "canary,true,x", "canary,,x", "canary,NA,x", "canary,canary,x", "canary,-1.5e3,x",
+    "canary,$5.00,x",
+]  # fmt: skip
+NAMES = ["age,sex,wage", "Age (years),Q1,x2", "id,name,e-mail", "2019 income,income_2019,notes", "a"]
+
+
+@pytest.mark.parametrize("first", FIRST_ROWS)
+def test_a_first_line_that_looks_like_data_is_shown_nowhere(tmp_path, first):
+    path = written(tmp_path / "a.csv", f"{first}\nx,y,z\n".encode())
+    for read in (lambda: refusal(path), lambda: Source.whole(path), lambda: draft_schema(path, public=True)):
+        try:
+            message = read()
+        except InvalidInput as problem:
+            message = str(problem)
+        assert "--header" in message and not any(
+            cell in message for cell in first.split(",") if len(cell) > 1
+        )
+    near = Schema(columns={"canar": {"type": "boolean"}, "Anne": {"type": "boolean"}})
+    assert "canary" not in refusal(path, near)
+
+
+@pytest.mark.parametrize("first", NAMES)
+def test_a_first_line_of_names_raises_no_doubt(tmp_path, first):
+    path = written(tmp_path / "a.csv", f"{first}\n".encode())
+    assert Source.whole(path).columns == tuple(first.split(","))
+
+
+def test_odd_names_that_the_schema_knows_raise_no_doubt(tmp_path):
+    path = written(tmp_path / "a.csv", b"2019,2020\n1,2\n")
+    years = Schema(columns={"2019": {"type": "boolean"}, "2020": {"type": "boolean"}})
+    assert Source.of(path, years).count() == 1
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "substitute"])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("start", ["", "\n\n"])
+def test_a_blank_line_of_a_csv_with_one_column_is_a_missing_cell(tmp_path, relation, end, start):
+    schema = Schema(columns={"age": {"type": "numerical", "min": 0, "max": 99, "nullable": True}})
+    line = "\r\n" if end == "\r\n" else "\n"
+    ages = ["5", "6", "7"] * 20
+    neighbour = [*ages[:30], "", *ages[30 + (relation == "substitute") :]]
+    for cells in (ages, neighbour):
+        path = written(tmp_path / "a.csv", (start + line.join(["age", *cells]) + end).encode())
+        rows = Source.of(path, schema)
+        assert rows.count() == sum(batch.num_rows for batch in rows.batches(7)) == len(cells)
+        assert [kind for [kind] in encoded(path, schema)[0]] == [int(not cell) for cell in cells]
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"), [("a", 0), ("a\n", 0), ("a\n\n", 1), ("a\n\n\n", 2), ("a\n1", 1), ('a\n""\n', 1)]
+)
+def test_a_final_line_break_makes_no_row_of_its_own(tmp_path, content, rows):
+    source = Source.whole(written(tmp_path / "a.csv", content.encode()))
+    assert source.count() == sum(batch.num_rows for batch in source.batches()) == rows
+
+
 def test_each_file_of_a_folder_must_have_the_columns(tmp_path):
     folder = saved(tmp_path, "folder")
     FRAME.drop(columns="age").to_parquet(folder / "3.parquet")

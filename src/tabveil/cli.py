@@ -29,6 +29,7 @@ from tabveil.presets import PRESETS
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of, rounded_up
 from tabveil.progress import progress_bar, stage_bar
 from tabveil.schema import TODO, read_document, save_document
+from tabveil.sources import opened
 from tabveil.where import spelled_conditions
 
 app = typer.Typer(
@@ -132,6 +133,9 @@ def schema_init(
     max_rows: Annotated[
         int | None, typer.Option(min=1, help="How many rows of each person are kept, with --unit.")
     ] = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="The first line of the CSV file holds names, odd as they look.")
+    ] = False,
 ) -> None:
     """Draft a schema: names and types, with TODO where only you may say what is public.
 
@@ -146,7 +150,7 @@ def schema_init(
         raise InvalidInput("--unit and --max-rows go together.", "For example --unit patient --max-rows 5.")
     person = {"unit": unit, "max_rows": max_rows} if unit is not None else None
     if epsilon is None:
-        draft = draft_schema(data, public=public) | ({"privacy": person} if person else {})
+        draft = draft_schema(_named(data, header), public=public) | ({"privacy": person} if person else {})
         if unit is not None:
             draft["columns"].pop(unit, None)  # it says whose row it is, and is not learnt
         save_document(draft, schema)
@@ -156,7 +160,7 @@ def schema_init(
         ledger = ledger or ledger_beside(str(data))
         _say_spent_before(ledger)
         draft = found_document(
-            data,
+            _named(data, header),
             epsilon=epsilon,
             delta=delta,
             ledger=ledger,
@@ -168,6 +172,15 @@ def schema_init(
     todo = " Replace each TODO by what is publicly known; do not read it off the data." * bool(_todos(draft))
     guessed = "" if public or epsilon else " Types were guessed from the cells: check them, too."
     _say(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}{guessed}")
+
+
+def _named(data: Path, header: bool) -> object:
+    """The table; where its first line looks like data, its owner says whether that holds the names."""
+    table = opened(data)
+    question = f"The first line of {table.what} looks like data. Does it hold the column names?"
+    if table.in_doubt and (header or (sys.stdin.isatty() and typer.confirm(question))):
+        table.in_doubt = False
+    return table
 
 
 @schema_app.command("check")

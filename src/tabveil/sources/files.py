@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -21,6 +22,11 @@ from tabveil.errors import InvalidInput
 from tabveil.sources.reader import Reader, Told, explained
 
 LONGEST_CSV_ROW = 32 * 2**20  # bytes
+# What is a cell and hardly a name: nothing, numbers, dates, times, truths, and what stands for missing.
+CELL = re.compile(
+    r"[-+$€£(]*[\d.,][\d\s.,:;/+()%$€£TZtzeE-]*|true|false|nan|n/?a|null|none|\?|-|", re.IGNORECASE
+)
+PERSONAL = re.compile(r"@|\d{5}")  # addresses, and numbers of people and things
 AT_ONCE = 16  # headers read at the same time
 READABLE = "Use a .csv, .csv.gz or .parquet file, or a folder of .parquet files."
 
@@ -73,9 +79,11 @@ class CsvFile(Reader):
 
     def __init__(self, path: Path) -> None:
         self.path, self.what = path, f"the CSV file {path.name}"
-        self.names, self.has_rows = self._header()
+        self.names, self.blank, self.has_rows = self._header()
+        self.in_doubt = looks_like_data(self.names)
 
-    def _header(self) -> tuple[list[str], bool]:
+    def _header(self) -> tuple[list[str], int, bool]:
+        """The names, how many blank lines stand before them, and whether anything follows."""
         with (
             explained(
                 f"{self.path} has no readable header line.", "Write the column names in the first line."
@@ -83,8 +91,8 @@ class CsvFile(Reader):
             self.path.open("rb") as file,
         ):
             text = io.TextIOWrapper(self._unpacked(file), encoding="utf-8-sig", errors="replace", newline="")
-            names = next(row for row in csv.reader(text) if row)
-            return names, text.read(1) != ""
+            blank, names = next((number, row) for number, row in enumerate(csv.reader(text)) if row)
+            return names, blank, text.read(1) != ""
 
     def _unpacked(self, file: BinaryIO) -> BinaryIO:
         return gzip.open(file) if self.path.suffix.lower() == ".gz" else file  # type: ignore[return-value]
@@ -92,13 +100,19 @@ class CsvFile(Reader):
     def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
         if not self.has_rows:
             return
+        # Where rows have one cell, a blank line is a row whose cell is missing.
+        single = len(self.names) == 1
         size = self.path.stat().st_size
         with self.path.open("rb") as file, io.BufferedReader(_ValidText(self._unpacked(file))) as stream:
             reader = pa.csv.open_csv(
                 stream,
-                read_options=pa.csv.ReadOptions(block_size=LONGEST_CSV_ROW),
+                read_options=pa.csv.ReadOptions(
+                    block_size=LONGEST_CSV_ROW, skip_rows=self.blank if single else 0
+                ),
                 parse_options=pa.csv.ParseOptions(
-                    newlines_in_values=True, invalid_row_handler=lambda _: "skip"
+                    newlines_in_values=True,
+                    ignore_empty_lines=not single,
+                    invalid_row_handler=lambda _: "skip",
                 ),
                 convert_options=pa.csv.ConvertOptions(
                     include_columns=list(columns),
@@ -113,6 +127,11 @@ class CsvFile(Reader):
 
     def count(self, column: str) -> int:
         return sum(table.num_rows for table in self.batches([column], 0, lambda share: None))
+
+
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Whether a first line looks like a row of cells rather than like names; asked of that line alone."""
+    return len(set(names)) < len(names) or any(CELL.fullmatch(n.strip()) or PERSONAL.search(n) for n in names)
 
 
 class _ValidText(io.RawIOBase):

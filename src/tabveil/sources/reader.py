@@ -19,6 +19,7 @@ class Reader(ABC):
     kind = "pandas"
     advice = "Write the file again, or try another format."
     is_text = False  # whether every cell is text, also those that spell numbers
+    in_doubt = False  # whether the names may be cells, so that none of them may be shown
     what: str
     names: list[str]
 

@@ -15,6 +15,7 @@ from tabveil.sources.frames import open_frame
 from tabveil.sources.reader import Reader, Told, explained, sentence
 from tabveil.units import Contributions
 
+NAMELESS = "Write the column names in the first line. If they are there: tabveil schema init --header."
 ROWS = 65_536  # in one batch; of a few columns up to four times as many
 
 
@@ -29,7 +30,7 @@ class Source:
     @classmethod
     def of(cls, data: object, schema: Schema) -> "Source":
         """Open a path or a frame, and check its header (and nothing else) against the schema."""
-        reader = _open(data)
+        reader = opened(data)
         unit = [schema.privacy.unit] if schema.privacy else []
         _check_headers(reader, [*schema.learnt, *unit])
         return cls(reader, schema.learnt, schema.privacy)
@@ -37,7 +38,11 @@ class Source:
     @classmethod
     def whole(cls, data: object) -> "Source":
         """Open a path or a frame with all the columns of its own header."""
-        reader = _open(data)
+        reader = opened(data)
+        if reader.in_doubt:
+            raise InvalidInput(
+                f"The first line of {reader.what} looks like data, not like column names.", NAMELESS
+            )
         _check_headers(reader, reader.names)
         return cls(reader, tuple(reader.names))
 
@@ -109,8 +114,11 @@ class Source:
         return f"Source({self.describe()})"
 
 
-def _open(data: object) -> Reader:
-    reader = open_path(data) or open_frame(data) or open_cluster_frame(data)
+def opened(data: object) -> Reader:
+    """The reader of a path or a frame; only a header is read."""
+    reader = (
+        data if isinstance(data, Reader) else open_path(data) or open_frame(data) or open_cluster_frame(data)
+    )
     if reader is None:
         raise InvalidInput(
             f"A {type(data).__name__} is not a table that can be read.",
@@ -121,15 +129,17 @@ def _open(data: object) -> Reader:
 
 def _check_headers(reader: Reader, columns: list[str]) -> None:
     for what, names in reader.headers():
-        _check_names(what, names, columns)
+        _check_names(what, names, columns, NAMELESS if reader.in_doubt else "")
 
 
-def _check_names(what: str, names: list[str], columns: list[str]) -> None:
+def _check_names(what: str, names: list[str], columns: list[str], hint: str) -> None:
     absent = [name for name in columns if name not in set(names)]
     if absent:
         many = "columns" if len(absent) > 1 else "column"
         listed = ", ".join(map(shown, absent[:10])) + (", ..." if len(absent) > 10 else "")
-        raise InvalidInput(f"{sentence(what)} lacks the {many} {listed}.", _header_hint(names, absent))
+        raise InvalidInput(
+            f"{sentence(what)} lacks the {many} {listed}.", hint or _header_hint(names, absent)
+        )
     counts = Counter(names)
     for name in columns:
         if counts[name] > 1:
