@@ -231,9 +231,9 @@ def test_a_file_without_a_header_line_does_not_show_its_first_row(tmp_path):
 
 
 FIRST_ROWS = [
-    f"{CANARY},F,1", f"Anna {CANARY},F,teacher", "anna@example.org,F,x", "canary,2019-05-01,x", "canary,1:30,x",
-    "canary,01/02/2020,x", "canary,true,x", "canary,,x", "canary,NA,x", "canary,canary,x", "canary,-1.5e3,x",
-    "canary,$5.00,x",
+    f"{CANARY},F,1", f"Anna {CANARY},F,teacher", "anna@example.org,F,x", "canary,2019-05-01,x", "canary,,x",
+    "canary,1:30,x", "canary,01/02/2020,x", "canary,true,x", "canary,NA,x", "canary,canary,x",
+    "canary,$5.00,x", "canary,-1.5e3,x",
 ]  # fmt: skip
 NAMES = ["age,sex,wage", "Age (years),Q1,x2", "id,name,e-mail", "2019 income,income_2019,notes", "a"]
 
