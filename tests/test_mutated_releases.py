@@ -1,4 +1,4 @@
-"""A release from a stranger loads and can be sampled, or is refused in one clear line; no more happens."""
+"""A stranger's release or schema can be used, or is refused in one clear line; soon, and in little memory."""
 
 import io
 import json
@@ -31,7 +31,9 @@ SCHEMA = {
     "targets": ["income"],
 }
 Files = dict[str, bytes]
-SECONDS = 20  # for one release; a hang is a failure
+SECONDS = 2  # of processor time for one release or schema
+PATIENCE = 20  # seconds until waiting is a failure, too
+MEMORY = 200 * 2**20  # bytes that one of them may take more than was held before
 
 
 @pytest.fixture(scope="module")
@@ -180,17 +182,32 @@ class TooSlow(BaseException):
 
 
 @contextmanager
-def soon(seconds: int) -> Iterator[None]:
+def soon() -> Iterator[None]:
+    """Fail when it takes too long, by the processor or by the clock."""
+
     def late(*_: object) -> None:
         raise TooSlow
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
+    timers = ((signal.ITIMER_PROF, signal.SIGPROF, SECONDS), (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE))
+    before = [signal.signal(number, late) for _, number, _ in timers]
+    for timer, _, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for (timer, number, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
+
+
+@contextmanager
+def in_little_memory() -> Iterator[None]:
+    """Fail when more memory is taken in between than one file may take."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = peak_memory()
+    yield
+    taken = peak_memory() - before
+    assert taken < MEMORY, f"took {taken / 2**20:.0f} MB"
 
 
 def lay(folder: Path, files: Files, known: Files) -> None:
@@ -222,7 +239,7 @@ def survive(whole: Files, folder: Path, tries: int, seed: int) -> dict[str, int]
     for number in range(tries):
         lay(folder, mutated(whole, chance), known)
         try:
-            with soon(SECONDS):
+            with in_little_memory(), soon():
                 seen[outcome(folder)] += 1
         except BaseException as problem:
             raise AssertionError(f"mutation {number} of seed {seed} got through") from problem
@@ -230,7 +247,7 @@ def survive(whole: Files, folder: Path, tries: int, seed: int) -> dict[str, int]
 
 
 def peak_memory() -> int:
-    """The most memory that this process ever held, in bytes."""
+    """The most memory that this process held since it was last asked to forget, in bytes."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024
 
@@ -254,6 +271,110 @@ def test_a_hundred_thousand_mutated_releases_load_or_are_refused(whole: Files, t
     )
     assert sum(seen.values()) == 100_000
     assert peak_memory() - before < 500 * 2**20
+
+
+# -- schemas ------------------------------------------------------------------------------------------------
+
+EVERY_RULE = """\
+columns:
+  who: {type: id, style: pattern, pattern: 'P-####'}
+  note: {type: drop}
+  sex: &sex {type: categorical, values: &codes [F, M, x], other: true, nullable: true}
+  mother: *sex
+  job: {type: categorical, values: *codes, ordered: true, groups: {one: [F, M]}}
+  vip: {type: boolean}
+  wage: {type: numerical, min: 0, max: 99, decimals: 1, nullable: true}
+  total: {type: numerical, min: 0, max: 200, decimals: 1, special_values: [-1]}
+  in: {type: date, min: 2020-01-01, max: 2020-12-31}
+  out: {type: datetime, min: '2020-01-01', max: '2021-06-30', unit: hour, timezone: UTC, format: '%d.%m.%Y %H'}
+  stay: {type: duration, min: -5, max: 500, unit: minute}
+targets: [vip]
+privacy: {unit: who, max_rows: 3}
+constraints:
+- wage <= total
+- if sex is missing then wage is missing
+- never sex == F and job == x
+- {columns: [sex, job], never: [[F, x], [M, x]]}
+- job, vip determines sex
+found: {epsilon: 1.0, delta: 0.001, rho: 1/7}
+"""
+PIECES = [
+    b"*codes", b"&a ", b"*a", b"[*a,*a,*a,*a]", b"{<<: *sex}", b"- ", b"? ", b": ", b"!!binary x",
+    b"!!python/object ", b"[", b"{", b"'", b'"', b"#", b"|", b">", b"%", b"---\n", b"...\n", b"1:1:1:1", b"0x7fffffffffffffff",
+    b"1e999", b".inf", b".nan", b"~", b"\t", b"\xe2\x80\xa8", b"[[" * 500, b"- " * 500, b"9" * 5000,
+    b" and sex == F" * 300,
+]  # fmt: skip
+
+
+def piece(content: bytes, chance: random.Random) -> bytes:
+    place = chance.randrange(len(content))
+    return content[:place] + chance.choice(PIECES) + content[place + chance.randrange(3) :]
+
+
+def repeated(content: bytes, chance: random.Random) -> bytes:
+    a, b = sorted(chance.randrange(len(content)) for _ in range(2))
+    return content[:b] + content[a:b] * chance.choice([1, 9, 100]) + content[b:]
+
+
+def mutated_schema(suffix: str, content: bytes, chance: random.Random) -> bytes:
+    changes = [one_byte, cut, shuffled, literal, piece, piece, repeated]
+    if suffix == "json":
+        changes += [odd_value] * 6
+    for number in range(chance.randint(1, 3)):
+        # What is no JSON any more cannot be changed as such.
+        content = chance.choice([*changes[:7], *(changes[7:] if number == 0 else [])])(
+            content or b" ", chance
+        )
+    return content
+
+
+def try_schemas(folder: Path, tries: int, seed: int) -> dict[str, int]:
+    chance, seen = random.Random(seed), {"loaded": 0, "refused": 0}
+    (folder / "whole.yaml").write_text(EVERY_RULE)
+    tv.Schema.load(folder / "whole.yaml").save(folder / "whole.json")
+    whole = {suffix: (folder / f"whole.{suffix}").read_bytes() for suffix in ("yaml", "json")}
+    for number in range(tries):
+        suffix = chance.choice(["yaml", "json"])
+        path = folder / f"schema.{suffix}"
+        path.write_bytes(mutated_schema(suffix, whole[suffix], chance))
+        try:
+            with in_little_memory(), soon():
+                seen[schema_outcome(path)] += 1
+        except BaseException as problem:
+            raise AssertionError(f"schema {number} of seed {seed} got through") from problem
+    return seen
+
+
+def schema_outcome(path: Path) -> str:
+    """Loaded or refused; anything else is raised."""
+    try:
+        schema = tv.Schema.load(path)
+    except InvalidInput as refusal:
+        assert refusal.message and "\n" not in refusal.message and len(str(refusal)) < 1000
+        return "refused"
+    assert tv.Schema.from_dict(schema.to_dict()) == schema
+    return "loaded"
+
+
+def test_the_schema_itself_loads(tmp_path: Path) -> None:
+    (tmp_path / "schema.yaml").write_text(EVERY_RULE)
+    assert schema_outcome(tmp_path / "schema.yaml") == "loaded"
+
+
+def test_a_thousand_mutated_schemas_load_or_are_refused(tmp_path: Path) -> None:
+    seen = try_schemas(tmp_path, 1000, seed=0)
+    assert seen["refused"] > 500 and seen["loaded"] > 10  # both kinds were met
+
+
+@pytest.mark.slow
+def test_twenty_thousand_mutated_schemas_load_or_are_refused(tmp_path: Path) -> None:
+    started = time.monotonic()
+    seen = try_schemas(tmp_path, 20_000, seed=1)
+    print(seen, f"{time.monotonic() - started:.0f} s")
+    assert sum(seen.values()) == 20_000
+
+
+# -- files that claim what they are not ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -295,7 +416,7 @@ def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused(whole: Files, tmp_path
         lay(folder, whole, {})
         (folder / name).unlink()
         os.mkfifo(folder / name)
-        with soon(SECONDS), pytest.raises(InvalidInput):
+        with soon(), pytest.raises(InvalidInput):
             tv.load(folder)
 
 
