@@ -286,7 +286,7 @@ columns:
   wage: {type: numerical, min: 0, max: 99, decimals: 1, nullable: true}
   total: {type: numerical, min: 0, max: 200, decimals: 1, special_values: [-1]}
   in: {type: date, min: 2020-01-01, max: 2020-12-31}
-  out: {type: datetime, min: '2020-01-01', max: '2021-06-30', unit: hour, timezone: UTC, format: '%d.%m.%Y %H'}
+  out: {type: datetime, min: '2020-01-01', max: '2021-06-30', unit: day, timezone: UTC, format: '%d.%m.%Y %H'}
   stay: {type: duration, min: -5, max: 500, unit: minute}
 targets: [vip]
 privacy: {unit: who, max_rows: 3}
@@ -298,11 +298,12 @@ constraints:
 - job, vip determines sex
 found: {epsilon: 1.0, delta: 0.001, rho: 1/7}
 """
+LARGEST = 100_000  # bytes; PyYAML reads about 130,000 a second, whatever they say
 PIECES = [
     b"*codes", b"&a ", b"*a", b"[*a,*a,*a,*a]", b"{<<: *sex}", b"- ", b"? ", b": ", b"!!binary x",
-    b"!!python/object ", b"[", b"{", b"'", b'"', b"#", b"|", b">", b"%", b"---\n", b"...\n", b"1:1:1:1", b"0x7fffffffffffffff",
-    b"1e999", b".inf", b".nan", b"~", b"\t", b"\xe2\x80\xa8", b"[[" * 500, b"- " * 500, b"9" * 5000,
-    b" and sex == F" * 300,
+    b"!!python/object ", b"[", b"{", b"'", b'"', b"#", b"|", b">", b"%", b"---\n", b"...\n", b"1:1:1:1",
+    b"0x7fffffffffffffff", b"1e999", b".inf", b".nan", b"~", b"\t", b"\xe2\x80\xa8", b"[[" * 500,
+    b"- " * 500, b"9" * 5000, b" and sex == F" * 300,
 ]  # fmt: skip
 
 
@@ -325,7 +326,7 @@ def mutated_schema(suffix: str, content: bytes, chance: random.Random) -> bytes:
         content = chance.choice([*changes[:7], *(changes[7:] if number == 0 else [])])(
             content or b" ", chance
         )
-    return content
+    return content[:LARGEST]
 
 
 def try_schemas(folder: Path, tries: int, seed: int) -> dict[str, int]:
@@ -367,11 +368,11 @@ def test_a_thousand_mutated_schemas_load_or_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_twenty_thousand_mutated_schemas_load_or_are_refused(tmp_path: Path) -> None:
+def test_ten_thousand_mutated_schemas_load_or_are_refused(tmp_path: Path) -> None:
     started = time.monotonic()
-    seen = try_schemas(tmp_path, 20_000, seed=1)
+    seen = try_schemas(tmp_path, 10_000, seed=1)
     print(seen, f"{time.monotonic() - started:.0f} s")
-    assert sum(seen.values()) == 20_000
+    assert sum(seen.values()) == 10_000
 
 
 # -- files that claim what they are not ---------------------------------------------------------------------
