@@ -216,6 +216,8 @@ REFUSED_SCHEMAS: dict[str, dict] = {
     "an unknown type": column(type="__import__"),
     "an unknown key": {**column(type="categorical", values=["a"]), "surprise": 1},
     "a number for a rule": {"columns": {"x": 3}},
+    "a number for a key of privacy": {**SCHEMA, "privacy": {1: "x"}},
+    "nothing for a key of found": {**SCHEMA, "found": {None: "x"}},
 }
 
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, StrictI
 
 from tabveil.columns import RULES, Categorical, Column, Drop, Id, figures_of
 from tabveil.columns import Numerical as Numerical
-from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists
+from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists, text_keys
 from tabveil.columns.words import check_text, closest, did_you_mean, key, short, shown
 from tabveil.constraints import Constraint, parse_constraints
 from tabveil.errors import InvalidInput
@@ -161,9 +161,9 @@ class Schema(Rule):
 
     columns: Annotated[dict[str, SerializeAsAny[Column]], BeforeValidator(_columns)]
     targets: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
-    privacy: Privacy | None = None
+    privacy: Annotated[Privacy | None, BeforeValidator(text_keys)] = None
     constraints: Annotated[tuple[StrictStr | dict[str, Any], ...], BeforeValidator(plain_list)] = ()
-    found: Found | None = None
+    found: Annotated[Found | None, BeforeValidator(text_keys)] = None
 
     @model_validator(mode="after")
     def _check_targets(self) -> Self:

@@ -2,7 +2,7 @@
 
 import datetime
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
@@ -90,6 +90,13 @@ def plain_list(values: object) -> object:
     if not isinstance(values, list | tuple):
         raise ValueError("not a list")
     return [plain_value(value) for value in values]
+
+
+def text_keys(mapping: object) -> object:
+    """What is left of a mapping to be checked once its keys are texts."""
+    if isinstance(mapping, Mapping) and not all(isinstance(name, str) for name in mapping):
+        raise ValueError("not all keys are text")
+    return mapping
 
 
 def plain_value(value: object) -> object:
