@@ -24,7 +24,7 @@ from tabveil.engines import Local
 from tabveil.errors import InvalidInput
 from tabveil.privacy import Budget, Door, Ledger, Noise, Promise, Protection
 from tabveil.schema import TODO, Privacy, Schema, rule_mark, save_document, shown
-from tabveil.sources import Source, fingerprint
+from tabveil.sources import Source
 from tabveil.sources.reader import explained
 
 DELTA = 1e-6
@@ -90,7 +90,7 @@ def found_document(
     relation, protected = promise.protection.relation, promise.protection.unit
     book = Ledger.in_memory(relation) if ledger is None else Ledger.open(ledger, relation)
     with book:
-        request = json.dumps([asdict(promise), fingerprint(data)], default=str)
+        request = json.dumps([asdict(promise), source.fingerprint()], default=str)
         label = f"A schema with ε = {epsilon:g}"
         allowance = book.allowance(whole(promise), label, request=request, unit=protected)
         door = Door(allowance, promise.protection, noise)

@@ -38,7 +38,7 @@ from tabveil.release import Release
 from tabveil.repair import require_satisfiable
 from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
-from tabveil.sources import Source, engine_of, fingerprint
+from tabveil.sources import Source, engine_of
 from tabveil.statement import charge_for_schema, statement
 from tabveil.table import Codec
 
@@ -115,7 +115,7 @@ class RAPpp:
             _require_schema_paid(schema, self.ledger)
             with self._open_ledger(relation) as ledger:
                 label = f"A fit with ε = {self.epsilon:g}"
-                request = _request(data, schema, budget, relation, self)
+                request = _request(source, schema, budget, relation, self)
                 unit = promise.protection.unit
                 allowance = ledger.allowance(budget.rho, label, request=request, unit=unit)
                 door = Door(allowance, promise.protection, self._noise())
@@ -310,10 +310,10 @@ def _measurements(result: Result) -> Iterable[Measurement]:
             )
 
 
-def _request(data: object, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:
+def _request(source: Source, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:
     """All that a release is made from; two fits with the same request may share noisy answers."""
     settings = (asdict(budget), relation.value, str(model.preset), model.seed, version("tabveil"))
-    return json.dumps([schema.to_dict(), *settings, fingerprint(data)], sort_keys=True, default=str)
+    return json.dumps([schema.to_dict(), *settings, source.fingerprint()], sort_keys=True, default=str)
 
 
 def _settings(model: RAPpp) -> dict[str, Any]:

@@ -125,6 +125,9 @@ class CsvFile(Reader):
                 yield pa.Table.from_batches([batch])
                 told(round(min(1.0, file.tell() / size), 2))
 
+    def files_here(self) -> list[Path]:
+        return [self.path]
+
     def count(self, column: str) -> int:
         return sum(table.num_rows for table in self.batches([column], 0, lambda share: None))
 
@@ -238,6 +241,9 @@ class ParquetFiles(Reader):
                     yield pa.Table.from_batches([batch])
                     done += batch.num_rows * per_row
                     told(round(min(1.0, done / size), 2))
+
+    def files_here(self) -> list[Path]:
+        return [Path(f.path) for f in self.files] if isinstance(self.store, pa.fs.LocalFileSystem) else []
 
     def count(self, column: str) -> int:
         return sum(sum(file.rows) for file in self.files)

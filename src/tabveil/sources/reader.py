@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 import pyarrow as pa
@@ -38,6 +39,10 @@ class Reader(ABC):
     def types(self) -> dict[str, str]:
         """The type of each column that comes back as such, in words: none that cells could have decided."""
         return {}
+
+    def files_here(self) -> list[Path]:
+        """The files on this machine that are read, if any."""
+        return []
 
     def split(self, pieces: int) -> list[Self]:
         """About so many readers that together read every row once, each able to do so elsewhere."""

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -106,6 +105,15 @@ class Source:
                 return sum(table.num_rows for table in self.only(())._kept(ROWS, lambda share: None))
             return self.reader.count(self.columns[0])
 
+    def fingerprint(self) -> list[tuple[str, int, int]]:
+        """Of files only what the file system says, so that an unfinished run knows its table again.
+
+        Answers about two versions of a file should not be mixed: that would be as private, but no table at
+        all. Frames in memory cannot be told apart without a look.
+        """
+        files = self.reader.files_here()
+        return [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+
     def describe(self) -> str:
         """What the table is, in words that say nothing about its rows."""
         return f"{self.reader.what}, {len(self.columns)} columns"
@@ -155,16 +163,3 @@ def _header_hint(names: list[str], absent: list[str]) -> str:
     if near:
         return f"The data has {', '.join(near)}; names must be the same."
     return "Every column of the schema must be in the data, under the same name."
-
-
-def fingerprint(data: object) -> list[tuple[str, int, int]]:
-    """Of a file or folder only what the file system says, so that an unfinished run knows its table again.
-
-    Answers about two versions of a file should not be mixed: that would be as private, but no table at all.
-    Frames in memory cannot be told apart without a look.
-    """
-    if not isinstance(data, str | Path):
-        return []
-    path = Path(data)
-    found = sorted(path.iterdir()) if path.is_dir() else [path]
-    return [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in found if f.is_file()]
