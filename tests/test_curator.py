@@ -145,7 +145,7 @@ def test_selection_takes_the_worst_queries_that_were_not_asked_before(door, work
 
 
 @given(candidates=st.integers(1, 50), picks=st.integers(1, 50), groups=st.integers(1, 60))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_group_of_candidates_gives_its_share_of_the_picks(
     door, workload: Workload, candidates: int, picks: int, groups: int
 ) -> None:

@@ -27,7 +27,7 @@ def people(rows: int = 20_000) -> pd.DataFrame:
             "day": pd.Timestamp("2013-03-01") + pd.to_timedelta(random.integers(0, 300, rows), "D"),
             "job": np.where(random.random(rows) < 0.4, None, random.choice(["x", "y"], rows)),
         }
-    )
+    ).astype({"city": "string", "job": "string"})
 
 
 class Loud:
@@ -182,7 +182,7 @@ class Spy:
 
 
 def everything(rows: int = 40) -> pd.DataFrame:
-    """Every kind of column; each value of a text is held by many, so that no neighbour takes it away."""
+    """Every kind of column; no neighbour takes a value of a text away, or changes how a column looks."""
     place = np.arange(rows)
     return pd.DataFrame(
         {
@@ -194,7 +194,7 @@ def everything(rows: int = 40) -> pd.DataFrame:
             "vip": place % 2 == 0,
             "day": pd.Timestamp("2013-03-01") + pd.to_timedelta(300 * (place % 4), "D"),
         }
-    ).astype({"word": "str"})
+    ).astype({"word": "string", "unsure": object})
 
 
 @pytest.mark.parametrize("relation", Relation)

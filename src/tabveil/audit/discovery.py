@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 
 from tabveil.audit.estimator import ALARM, SHOWN, least_chance
 from tabveil.audit.finding import Finding, Job, Size
@@ -14,7 +14,7 @@ from tabveil.sources import Source
 
 EPSILON = 0.1  # much noise: a whole number as threshold then comes close to its δ
 LONE = "nobody else's"
-TABLE = pd.DataFrame({"word": ["usual"] * 20 + [LONE]}, dtype="str")
+TABLE = pa.table({"word": ["usual"] * 20 + [LONE]})
 
 
 def jobs(size: Size) -> list[Job]:
