@@ -2,9 +2,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP = python -m pip install --quiet --disable-pip-version-check
+INSTALL = $(BIN)/$(PIP) --constraint constraints.txt
+PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/test_units.py \
+  tests/test_faults.py tests/test_columns.py tests/test_table.py
 
-.PHONY: demo test docs release audit coverage mutants format clean browser
+.PHONY: demo test lowest newest docs release audit coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -14,6 +17,10 @@ test: $(VENV)/installed-for-tests browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -m "not slow" -n 2
+
+# The privacy part of the tests, on the lowest and on the newest versions that pyproject.toml allows.
+lowest newest: %: .venv-%/installed
+	.venv-$*/bin/python -m pytest -m "not slow" -n 2 $(PRIVACY)
 
 # The site, into site/; open site/index.html through any web server (python -m http.server -d site).
 docs: $(VENV)/installed-for-tests
@@ -30,10 +37,11 @@ release: $(VENV)/installed-for-tests
 	  (cd $$clean && venv/bin/tabveil demo --out demo --rows 2000) && rm -rf $$clean
 	@echo "dist/ holds what could be uploaded."
 
-# Tries to break the privacy claim (about 40 minutes on two free processors), then the long tests.
+# Tries to break the privacy claim (about 40 minutes on two free processors), then the long tests, then other versions.
 audit: $(VENV)/installed-for-tests
 	$(BIN)/tabveil audit
 	$(BIN)/python -m pytest -m slow
+	$(MAKE) lowest newest
 
 # Which branches of the privacy core the tests reach; fails below all of them.
 coverage: $(VENV)/installed-for-tests
@@ -65,6 +73,12 @@ $(VENV)/installed-for-tests: $(VENV)/installed
 	$(INSTALL) --editable '.[test]'
 	@touch $@
 
+.venv-lowest/installed .venv-newest/installed: .venv-%/installed: pyproject.toml constraints-%.txt
+	@echo "Installing the $* versions into .venv-$* (a minute or two) ..."
+	$(PYTHON) -m venv --clear .venv-$*
+	.venv-$*/bin/$(PIP) --constraint constraints-$*.txt --editable '.[privacy-tests]'
+	@touch $@
+
 # The pages are tested in a real browser, without a screen.
 browser:
 	@command -v chromium >/dev/null || { \
@@ -74,4 +88,4 @@ browser:
 	  echo "No Chromium here; the tests of the pages will be skipped."; }
 
 clean:
-	rm -rf $(VENV) demo site dist
+	rm -rf $(VENV) .venv-lowest .venv-newest demo site dist

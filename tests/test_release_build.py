@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PARTS = {"src", "tests", "docs", "examples", "benchmarks"}
-FILES = {"CITATION.cff", "LICENSE", "Makefile", "PKG-INFO", "constraints.txt", "mkdocs.yml", "pyproject.toml"}
+FILES = {"CITATION.cff", "LICENSE", "Makefile", "PKG-INFO", "mkdocs.yml", "pyproject.toml"}
+FILES |= {"constraints.txt", "constraints-lowest.txt", "constraints-newest.txt"}
 
 
 @pytest.fixture(scope="module")
