@@ -123,6 +123,33 @@ def test_privacy_stands_on_its_own() -> None:
     assert reachable("privacy") == {"errors"}
 
 
+DRAWS_NOISE = {"gaussian", "top"}
+ITS_OWN_EAR = SOURCE / "audit"  # tries the samplers themselves, and no rows
+
+
+def test_nothing_but_the_door_draws_noise() -> None:
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if ITS_OWN_EAR not in path.parents
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in DRAWS_NOISE
+        and "noise" in ast.unparse(node.func.value)
+    }
+    assert found == {"privacy/door.py"}
+
+
+def test_only_the_door_and_those_who_hold_it_know_a_source_of_noise() -> None:
+    named = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if "OpenDPNoise" in path.read_text() and ITS_OWN_EAR not in path.parents
+    }
+    assert named == {"privacy/__init__.py", "privacy/door.py", "privacy/noise.py", "synthesizer.py"}
+
+
 @pytest.mark.parametrize(
     "banned", ["import pickle", "import joblib", "eval(", "yaml.load(", "allow_pickle=True"]
 )

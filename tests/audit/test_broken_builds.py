@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import tabveil.privacy.door
@@ -229,7 +230,7 @@ def a_cell_stops_a_fit(patch: Patch) -> None:
 def cells_depend_on_others(patch: Patch) -> None:
     patch.setattr(
         "tabveil.sources.frames._from_cells",
-        lambda cells: __import__("pyarrow").array([None if c != c else repr(c) for c in cells]),
+        lambda cells: pa.array([c if isinstance(c, str) else None for c in cells], pa.string()),
     )
 
 

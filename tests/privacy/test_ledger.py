@@ -180,7 +180,7 @@ def test_a_charge_for_something_that_is_not_a_text_is_refused():
 
 
 def test_an_unknown_relation_is_refused():
-    with pytest.raises(InvalidInput, match="add-remove or substitute"):
+    with pytest.raises(InvalidInput, match="add-remove, substitute"):
         Ledger.in_memory("friends")
 
 

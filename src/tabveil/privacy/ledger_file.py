@@ -64,6 +64,7 @@ class Account:
 class LedgerFile:
     """A locked JSON-lines file whose every line carries the hash of the one before and a check of itself.
 
+    Salt makes each line another, also where the same is charged to two copies in the same second.
     Lines taken off the end whole cannot be noticed from the file alone: keep it where only its owner writes.
     """
 
@@ -95,7 +96,7 @@ class LedgerFile:
             "limit": account.limit and asdict(account.limit),
             "when": now(),
         }
-        self._append(line_of(header), "The first line")
+        self._append(line_of(header | {"salt": _salt()}), "The first line")
         sync_folder(self.path)
         return account
 
@@ -130,7 +131,7 @@ class LedgerFile:
                 f"This process cannot charge anything more to {self.path}: a write failed, or it was forked.",
                 "Start a new run; what was spent stays spent.",
             )
-        self._append(line_of({"previous": self.lines[-1], **record}), what)
+        self._append(line_of({"previous": self.lines[-1], **record, "salt": _salt()}), what)
 
     def close(self) -> None:
         self._release()
@@ -227,6 +228,7 @@ def _add_record(account: Account, line: bytes, path: Path, number: int) -> None:
     record = record_in(line)
     if record is None or record.pop("previous", None) != account.lines[-1]:
         raise _damaged(path, number)
+    record.pop("salt", None)
     try:
         match record.pop("kind"):
             case "charge":
@@ -378,8 +380,12 @@ def _not_a_ledger(path: Path) -> LedgerDamaged:
     return LedgerDamaged(f"{path} does not begin like a tabveil ledger.", "Was this the right file?")
 
 
+def _salt() -> str:
+    return os.urandom(8).hex()
+
+
 def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def cost(rho: Fraction) -> Fraction:
