@@ -82,7 +82,7 @@ class Cost(NamedTuple):
 def timed_fit(folder: Path, release: Path, **options: object) -> Cost:
     """What one `tabveil fit` takes in a process of its own."""
     command = [sys.executable, "-m", "tabveil", "fit", folder / "train.parquet"]
-    command += ["--schema", folder / "schema.yaml", "-o", release]
+    command += ["--schema", folder / "schema.yaml", "--ledger", f"{release}.ledger", "-o", release]
     command += [word for name, value in options.items() for word in (f"--{name}", value)]
     began = time.perf_counter()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)

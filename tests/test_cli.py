@@ -112,10 +112,12 @@ def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> 
         "evaluate", "--real", "people.csv", "--test", "people.csv", "--synthetic", "synthetic.csv",
         "--schema", "schema.yaml", "--json",
     )  # fmt: skip
-    assert scores.code == 0 and {"metric", "subject", "value", "reference"} == set(json.loads(scores.out)[0])
-    ledger = json.loads(run("ledger", "show", "release.ledger", "--json").out)
+    assert scores.code == 0 and {"metric", "subject", "value", "reference", "private"} == set(
+        json.loads(scores.out)[0]
+    )
+    ledger = json.loads(run("ledger", "show", "people.csv.ledger", "--json").out)
     assert 0.99 < ledger["epsilon_spent"] <= 1 + 1e-9 and ledger["relation"] == "add-remove"
-    assert "Spent so far" in run("ledger", "show", "release.ledger").out
+    assert "Spent so far" in run("ledger", "show", "people.csv.ledger").out
 
 
 def test_evaluate_says_that_it_is_not_private(run: Run, files: Path) -> None:
@@ -235,7 +237,7 @@ def test_a_full_disk_leaves_nothing_half_written_and_the_ledger_true(
     answer = run(*FIT)
     assert answer.code == 1 and "No space left" in answer.err
     assert not Path("release").exists() and not list(Path().glob(".release*"))
-    assert Ledger.read("release.ledger").spent == tv.Budget(1, 1e-9).rho
+    assert Ledger.read("people.csv.ledger").spent == tv.Budget(1, 1e-9).rho
 
 
 def test_an_interrupted_fit_says_what_stays_spent_and_goes_on_when_asked_again(
@@ -248,10 +250,10 @@ def test_an_interrupted_fit_says_what_stays_spent_and_goes_on_when_asked_again(
         patch.setattr("tabveil.release.Release.save", interrupt)
         answer = run(*FIT)
     assert answer.code == 130 and "stays spent" in answer.err and not Path("release").exists()
-    spent = Ledger.read("release.ledger").spent
+    spent = Ledger.read("people.csv.ledger").spent
     answer = run(*FIT)
     assert answer.code == 0 and "Went on where an earlier run stopped" in answer.out
-    assert Ledger.read("release.ledger").spent == spent
+    assert Ledger.read("people.csv.ledger").spent == spent
     assert not list(Path().glob("*.journal"))
 
 

@@ -22,7 +22,7 @@ from tabveil.curator import Curator, Workload, count
 from tabveil.datasets import DATASETS
 from tabveil.engines import Local
 from tabveil.plot import FIRST, SECOND
-from tabveil.privacy import Ledger, Relation
+from tabveil.privacy import Door, Ledger, Protection, Relation
 from tabveil.projection import Measured, Relaxed, objective
 from tabveil.queries import GRID, Hard, Pairs, Soft
 from tabveil.rows import EncodedRows
@@ -240,7 +240,7 @@ def epsilons(rows: int = 10_000) -> Any:
 def _curator(frame: pd.DataFrame, schema: tv.Schema, rho: Fraction) -> Curator:
     rows = EncodedRows(Source.of(frame, schema), Codec(schema), Local())
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(rho, "a picture")
-    return Curator(rows, allowance, Relation.ADD_REMOVE)
+    return Curator(rows, Door(allowance, Protection()))
 
 
 def _encoded(frame: pd.DataFrame, schema: tv.Schema) -> Table:

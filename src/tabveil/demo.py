@@ -30,7 +30,7 @@ def run_demo(folder: Path, epsilon: float, rows: int, console: Console) -> None:
         f"[bold]{dataset.title}[/bold]; {len(train):,} people to protect, {len(test):,} kept aside."
     )
 
-    model = RAPpp(schema, epsilon, ledger=folder / "release.ledger")
+    model = RAPpp(schema, epsilon, ledger=folder / "train.csv.ledger")
     with progress_bar(console) as watch:
         model.fit(folder / "train.csv", watch=watch)
     model.save(folder / "release")
@@ -68,6 +68,6 @@ def _places(folder: Path) -> str:
             *(look if report.exists() else []),
             f"Look at {folder}/synthetic.csv: rows like those in {folder}/train.csv that belong to nobody.",
             f"{folder}/release may be published. Draw more: tabveil sample {folder}/release -o more.csv",
-            f"What it cost: tabveil ledger show {folder}/release.ledger",
+            f"What it cost: tabveil ledger show {folder}/train.csv.ledger",
         ]
     )

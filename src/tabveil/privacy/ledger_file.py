@@ -8,6 +8,7 @@ import math
 import os
 import re
 import stat
+import time
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -381,7 +382,8 @@ def _not_a_ledger(path: Path) -> LedgerDamaged:
 
 
 def _salt() -> str:
-    return os.urandom(8).hex()
+    """A text that comes once: no two processes, and no two moments of one, have it in common."""
+    return f"{time.time_ns():x}-{time.monotonic_ns():x}-{os.getpid():x}"
 
 
 def now() -> str:
