@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "metrics": {"errors", "schema", "sources", "table"},
     "audit": {
         "discovery", "files", "presets", "privacy", "projection", "release", "schema", "sources",
-        "synthesizer",
+        "synthesizer", "table",
     },
     "datasets": {"errors", "schema"},
     "baselines": {

@@ -1,0 +1,111 @@
+"""A density attack: rows that synthetic rows crowd around more than people in general do were in the table.
+
+The idea is DOMIAS (van Breugel and others, 2023): a row is common among synthetic rows because it is common,
+or because it was in the table. A reference sample of the same population tells one from the other. Densities
+are compared by the distance to the nearest neighbour, which needs no width of a kernel.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from tabveil.audit.attacks.builds import Build, Built
+from tabveil.audit.finding import DELTA, Finding, judged
+from tabveil.presets import Default
+from tabveil.projection import Annealing
+from tabveil.schema import Schema
+from tabveil.sources import Source
+from tabveil.table import Codec
+
+SAME = 1e-3  # a squared distance below which rows count as copies
+CHUNK = 500
+
+VALUES = tuple("abcdefgh")
+NAMES = ("one", "two", "three", "four", "five", "six")
+SCHEMA = Schema.from_dict(
+    {
+        "columns": {
+            **{name: {"type": "categorical", "values": list(VALUES)} for name in NAMES},
+            "number": {"type": "numerical", "min": 0, "max": 99, "decimals": 0},
+        },
+        "targets": list(NAMES[:5]),
+    }
+)
+SOME_STEPS = Annealing(8.0, stages=3, steps=30, tolerance=0.0, learning_rate=0.1)
+# Cross-tables of targets are all measured, however noisy: without noise they pin so few rows down.
+EVERY_TABLE = Default(
+    targets_share=Fraction(60, 100),
+    most_noise=math.inf,
+    rounds=1,
+    rows=250,
+    between_rounds=SOME_STEPS,
+    at_the_end=SOME_STEPS,
+)
+
+
+@dataclass(frozen=True)
+class Density:
+    """One fit on rows that a coin each let in; the attacker has to say which way the coins fell."""
+
+    name: ClassVar[str] = "density"
+
+    build: Build
+    epsilon: float = 1.0
+    pool: int = 160
+    synthetic: int = 3000
+
+    def __call__(self) -> Finding:
+        random = np.random.default_rng(0)
+        pool, reference = people(self.pool, random), people(self.pool, random)
+        inside = random.random(self.pool) < 0.5
+        model = Built(self.build, SCHEMA, self.epsilon, delta=DELTA, preset=EVERY_TABLE)
+        made = model.fit(pool[inside]).release_.sample(self.synthetic, seed=0, kind="pandas")
+        scores = suspicion(pool, made, reference, SCHEMA)
+        case = f"ε = {self.epsilon:g}, {self.pool} coins"
+        return judged("attack by density", case, self.epsilon, scores[~inside], scores[inside])
+
+
+def people(rows: int, random: np.random.Generator) -> pd.DataFrame:
+    """Rows that have nothing in common: what shows of one of them says nothing about another."""
+    columns = {name: random.choice(VALUES, rows) for name in SCHEMA.categorical}
+    columns |= {name: random.integers(0, 100, rows) for name in SCHEMA.numerical}
+    return pd.DataFrame(columns)
+
+
+def suspicion(
+    rows: pd.DataFrame, synthetic: pd.DataFrame, reference: pd.DataFrame, schema: Schema
+) -> np.ndarray:
+    """For each row, the logarithm of how much nearer a synthetic row lies than one of the reference does."""
+    codec = Codec(schema)
+    of_reference = _encoded(reference, codec)
+    places, near, usual = (
+        _places(*_encoded(frame, codec), of_reference[1], codec) for frame in (rows, synthetic, reference)
+    )
+    return np.log(_nearest(places, usual) + SAME) - np.log(_nearest(places, near) + SAME)
+
+
+def _encoded(frame: pd.DataFrame, codec: Codec) -> tuple[np.ndarray, np.ndarray]:
+    parts = [codec.encode(batch) for batch in Source.of(frame, codec.schema).batches()]
+    return np.concatenate([p.codes for p in parts]), np.concatenate([p.numbers for p in parts])
+
+
+def _places(codes: np.ndarray, numbers: np.ndarray, usual: np.ndarray, codec: Codec) -> np.ndarray:
+    """Categories one apart, and numbers as the share of the reference that lies below."""
+    hot = [(codes[:, [axis]] == np.arange(size)) * 0.5**0.5 for axis, size in enumerate(codec.domain.sizes)]
+    shares = [
+        (np.searchsorted(known, column, "left") + np.searchsorted(known, column, "right")) / (2 * len(known))
+        for known, column in zip(np.sort(usual, axis=0).T, numbers.T, strict=True)
+    ]
+    return np.hstack([*hot, *(share[:, None] for share in shares)])
+
+
+def _nearest(rows: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """The squared distance from each row to the nearest of the others."""
+    lengths = (among**2).sum(axis=1)
+    parts = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+    found = [(lengths - 2 * part @ among.T).min(axis=1) + (part**2).sum(axis=1) for part in parts]
+    return np.maximum(np.concatenate(found), 0.0)

@@ -1,0 +1,131 @@
+"""Every outside attack succeeds where there is no noise, and stays within ε where there is.
+
+A build that keeps its promise fails a test here with a chance of at most one in a million each: the bounds
+that decide are that sure.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tabveil.audit.attacks import ATTACKS, BUILDS, Counts, Density, NoisyCounts, NoisyPick, Silence
+from tabveil.audit.attacks.counts import evidence
+from tabveil.audit.attacks.density import SCHEMA, people, suspicion
+from tabveil.privacy import OpenDPNoise
+
+AGES = "0 to 39", "40 to 99"
+HALF_A_CELL = 0.5  # where the evidence for and against someone cancels
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_breaks_the_build_without_noise(name: str) -> None:
+    finding = ATTACKS[name](BUILDS["without noise"])()
+    assert not finding.holds, finding
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_stays_within_epsilon_on_the_real_build(name: str) -> None:
+    finding = ATTACKS[name](BUILDS["real"])()
+    assert finding.holds, finding
+
+
+def test_copied_rows_are_the_most_suspicious() -> None:
+    random = np.random.default_rng(0)
+    members, others, reference = (people(50, random) for _ in range(3))
+    both = pd.concat([members, others], ignore_index=True)
+    scores = suspicion(both, members, reference, SCHEMA)
+    assert scores[:50].min() > scores[50:].max()
+
+
+def test_silence_says_what_it_is() -> None:
+    noise = Silence()
+    counts, scores = np.array([3, 0, 7]), np.array([1, 5, 5, 2])
+    assert not noise.private
+    assert noise.gaussian(counts, 10.0).tolist() == counts.tolist()
+    assert noise.top(scores, 3, 10.0).tolist() == [1, 2, 3]
+
+
+def release(folder: Path, measurements: list[dict]) -> Path:
+    columns = {
+        "age": {"type": "numerical", "min": 0, "max": 99},
+        "sex": {"type": "categorical", "values": ["F", "M"]},
+        "ill": {"type": "categorical", "values": ["no", "yes"]},
+    }
+    (folder / "schema.json").write_text(json.dumps({"columns": columns}))
+    (folder / "measurements.json").write_text(json.dumps(measurements))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("family", "query", "cells", "exact"),
+    [
+        ("row count", "all rows", ["all"], [3]),
+        ("cross-tables", "sex", ["F", "M"], [2, 1]),
+        (
+            "cross-tables",
+            "sex × age",
+            ["F × 0 to 39", "F × 40 to 99", "M × 0 to 39", "M × 40 to 99"],
+            [1, 1, 0, 1],
+        ),
+        (
+            "cross-tables",
+            "age × sex × ill",
+            [
+                f"{ill} × {age} × {sex}"
+                for ill in ("no", "yes")
+                for age in ("0 to 39", "40 to 99")
+                for sex in "FM"
+            ],
+            [1, 0, 0, 1, 0, 0, 1, 0],
+        ),
+        ("distributions", "age", ["30", "31 to 50"], [1, 1]),
+    ],
+)
+@pytest.mark.parametrize("present", [False, True])
+def test_the_words_of_a_release_tell_in_which_cell_someone_is(
+    family: str, query: str, cells: list[str], exact: list[int], present: bool, tmp_path: Path
+) -> None:
+    known = pd.DataFrame({"age": [30, 50, 60], "sex": ["F", "F", "M"], "ill": ["no", "yes", "no"]})
+    target = pd.DataFrame({"age": [45], "sex": ["F"], "ill": ["yes"]})
+    here = {"row count": 0, "sex": 0, "sex × age": 1, "age × sex × ill": 6, "age": 1}.get(query, 0)
+    counts = [count + (present and cell == here) for cell, count in enumerate(exact)]
+    measured = {"family": family, "query": query, "standard_error": 2.0, "cells": cells, "counts": counts}
+    expected = (present - HALF_A_CELL) / 2.0**2
+    assert evidence(release(tmp_path, [measured]), known, target) == pytest.approx(expected)
+
+
+def test_what_cannot_be_read_or_does_not_count_the_target_says_nothing(tmp_path: Path) -> None:
+    known = pd.DataFrame({"age": [30], "sex": ["F"], "ill": ["no"]})
+    target = pd.DataFrame({"age": [45], "sex": ["F"], "ill": ["yes"]})
+    common = {"standard_error": 2.0, "counts": [9, 9]}
+    measured = [
+        {
+            "family": "projected histograms",
+            "query": "+0.1·age, by ill",
+            "cells": ["up to 1", "above 1"],
+            **common,
+        },
+        {"family": "distributions", "query": "age", "cells": ["0 to 9", "90 to 99"], **common},
+        {"family": "distributions", "query": "age", "cells": ["missing", "90 to 99"], **common},
+        {"family": "cross-tables", "query": "sex", "cells": ["F × M", "M"], **common},
+    ]
+    assert evidence(release(tmp_path, measured), known, target) == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "attack",
+    [
+        Counts(OpenDPNoise, 10.0, 400),
+        Density(OpenDPNoise, 10.0, 400),
+        NoisyCounts(OpenDPNoise, 10.0, 400_000),
+        NoisyPick(OpenDPNoise, 4.0, 40_000),
+    ],
+    ids=lambda attack: attack.name,
+)
+def test_longer_attacks_stay_within_epsilon_too(attack: Counts | Density | NoisyCounts | NoisyPick) -> None:
+    finding = attack()
+    assert finding.holds, finding
