@@ -13,7 +13,8 @@ import pytest
 
 from tabveil.audit.attacks import ATTACKS, BUILDS, Counts, Density, NoisyCounts, NoisyPick, Silence
 from tabveil.audit.attacks.counts import evidence
-from tabveil.audit.attacks.density import SCHEMA, people, suspicion
+from tabveil.audit.attacks.density import SCHEMA, epsilon_of_guesses, people, suspicion
+from tabveil.audit.estimator import SHOWN
 from tabveil.privacy import OpenDPNoise
 
 AGES = "0 to 39", "40 to 99"
@@ -38,6 +39,12 @@ def test_copied_rows_are_the_most_suspicious() -> None:
     both = pd.concat([members, others], ignore_index=True)
     scores = suspicion(both, members, reference, SCHEMA)
     assert scores[:50].min() > scores[50:].max()
+
+
+def test_guesses_that_a_coin_could_make_prove_nothing() -> None:
+    assert epsilon_of_guesses(50, 100, SHOWN) == 0
+    likely = 1000 * np.e / (1 + np.e)  # what ε = 1 allows on average
+    assert 0.8 < epsilon_of_guesses(round(likely), 1000, SHOWN) < 1
 
 
 def test_silence_says_what_it_is() -> None:
@@ -120,7 +127,7 @@ def test_what_cannot_be_read_or_does_not_count_the_target_says_nothing(tmp_path:
     "attack",
     [
         Counts(OpenDPNoise, 10.0, 400),
-        Density(OpenDPNoise, 10.0, 400),
+        Density(OpenDPNoise, 2.0, 400),
         NoisyCounts(OpenDPNoise, 10.0, 400_000),
         NoisyPick(OpenDPNoise, 4.0, 40_000),
     ],
