@@ -8,7 +8,7 @@ CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/units.py,*/tabveil/sta
 PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/test_units.py \
   tests/test_faults.py tests/test_columns.py tests/test_any_cell.py tests/test_table.py tests/test_statement.py
 
-.PHONY: demo test lowest newest docs release audit coverage mutants format clean browser
+.PHONY: demo test lowest newest docs release audit attacks coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -43,6 +43,23 @@ audit: $(VENV)/installed-for-tests
 	$(BIN)/tabveil audit
 	$(BIN)/python -m pytest -m slow
 	$(MAKE) lowest newest
+
+# Outside attackers on this package, a peer and a build without noise, into attacks/ (about half an hour on one processor).
+# DATA names the folder of adult.parquet. With AUDITORIUM, python/dp_auditorium of a copy of google/differential-privacy,
+# its testers run too. Both have environments of their own: their pins suit nobody else.
+attacks: $(VENV)/installed-for-tests $(VENV)/outsiders/installed $(if $(AUDITORIUM),$(VENV)/auditorium/installed)
+	$(BIN)/python benchmarks/attacks.py attacks --python $(VENV)/outsiders/bin/python $(if $(DATA),--data-dir $(DATA)) \
+	  $(if $(AUDITORIUM),--auditorium $(VENV)/auditorium/bin/python $(AUDITORIUM))
+
+$(VENV)/outsiders/installed: benchmarks/outsiders/requirements.txt
+	$(PYTHON) -m venv $(VENV)/outsiders
+	$(VENV)/outsiders/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(VENV)/auditorium/installed: benchmarks/outsiders/requirements-auditorium.txt
+	$(PYTHON) -m venv $(VENV)/auditorium
+	$(VENV)/auditorium/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 # Which branches of the privacy core the tests reach; fails below all of them.
 coverage: $(VENV)/installed-for-tests
