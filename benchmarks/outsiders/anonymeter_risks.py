@@ -11,11 +11,12 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import polars as pl
 from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator
 from anonymeter.evaluators.singling_out_evaluator import (
     multivariate_singling_out_queries,
-    safe_query_counts,
     univariate_singling_out_queries,
 )
 
@@ -26,22 +27,21 @@ warnings.simplefilter("ignore")  # that an attack is no better than guessing is 
 
 def attacked(folder: Path, secret: str) -> dict[str, dict[str, int]]:
     """How many attacks there were, and how many succeeded on members and on others."""
-    tables = [pd.read_parquet(folder / f"{name}.parquet") for name in ("train", "control", "synthetic")]
+    tables = [plain(folder / f"{name}.parquet") for name in ("train", "control", "synthetic")]
     names = {name: f"c{place}" for place, name in enumerate(tables[0])}  # its questions cannot quote a dash
     train, control, synthetic = (table.rename(columns=names) for table in tables)
     size = min(len(train), len(control))
-    train, control, synthetic = train[:size], control[:size], synthetic[: len(train)]
+    train, control, synthetic = (table.sample(size, random_state=0) for table in (train, control, synthetic))
     order = [name for name in train if name != names[secret]]
     # Its evaluator of singling out divides by the questions asked for, also where rows yield fewer of them.
+    seen, random = pl.from_pandas(synthetic).unique(), np.random.default_rng(0)
     single = {
-        "alone": univariate_singling_out_queries(synthetic.drop_duplicates(), size),
-        "together": multivariate_singling_out_queries(
-            synthetic.drop_duplicates(), size, COLUMNS, MOST_ATTEMPTS
-        ),
+        "alone": univariate_singling_out_queries(seen, size, random),
+        "together": multivariate_singling_out_queries(seen, size, COLUMNS, MOST_ATTEMPTS, random),
     }
     found = {}
     for how, questions in single.items():
-        hits = [sum(safe_query_counts(q, table) == 1 for q in questions) for table in (train, control)]
+        hits = [singled_out(questions, pl.from_pandas(table)) for table in (train, control)]
         found[f"singling out, {how}"] = {"tried": len(questions), "members": hits[0], "others": hits[1]}
     link = LinkabilityEvaluator(
         train, synthetic, aux_cols=(order[::2], order[1::2]), n_attacks=size, n_neighbors=1, control=control
@@ -53,6 +53,18 @@ def attacked(folder: Path, secret: str) -> dict[str, dict[str, int]]:
         results = attack.evaluate(n_jobs=1).results()
         found[how] = {"tried": size, "members": int(results.n_success), "others": int(results.n_control)}
     return found
+
+
+def plain(file: Path) -> pd.DataFrame:
+    """Rows whose texts are plain ones: it cannot compare those that pandas keeps in a type of its own."""
+    rows = pd.read_parquet(file)
+    texts = [name for name in rows if not pd.api.types.is_numeric_dtype(rows[name])]
+    return rows.astype(dict.fromkeys(texts, object))
+
+
+def singled_out(questions: list[pl.Expr], rows: pl.DataFrame) -> int:
+    """How many questions one row alone answers."""
+    return sum(rows.filter(question).height == 1 for question in questions)
 
 
 if __name__ == "__main__":
