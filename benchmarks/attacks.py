@@ -107,7 +107,7 @@ def main() -> None:
     options.add_argument("--data-dir", help="where adult.parquet lies; or set TABVEIL_DATA")
     options.add_argument("--tables", nargs="+", default=["census", "adult"])
     options.add_argument("--repeats", type=int, default=2, help="throws of the coins")
-    options.add_argument("--runs", type=int, default=300, help="fits per world of the attack on counts")
+    options.add_argument("--runs", type=int, default=200, help="fits per world of the attack on counts")
     options.add_argument("--draws", type=int, default=60_000, help="of noise per world, for the testers")
     options.add_argument("--python", type=Path, help="with outsiders/requirements.txt; else ours alone")
     options.add_argument("--auditorium", nargs=2, metavar=("PYTHON", "CODE"), help="for DP-Auditorium")

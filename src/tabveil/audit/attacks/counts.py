@@ -23,8 +23,8 @@ from tabveil.privacy import Relation
 from tabveil.schema import Schema
 
 JOINED = " × "
-Places = Callable[[pd.Series], np.ndarray]
-"""Which part of a column each of its cells falls into; -1 for none."""
+Places = Callable[[pd.Series], tuple[np.ndarray, np.ndarray]]
+"""The first and the last part of a column that each of its values may be counted in; -1 for none."""
 
 
 @dataclass(frozen=True)
@@ -70,42 +70,66 @@ def evidence(release: Path, known: pd.DataFrame, target: pd.DataFrame) -> float:
     measured = json.loads((release / "measurements.json").read_text(encoding="utf-8"))
     total = 0.0
     for measurement in measured:
-        cell, others = _place_of(measurement, columns, target), _place_of(measurement, columns, known)
-        if cell is None or others is None or cell[0] < 0:
-            continue  # not in words that can be read, or the target is counted nowhere in it
-        over = measurement["counts"][cell[0]] - int((others == cell[0]).sum())
-        # Gaussian noise around 1 against noise around 0: (2·over − 1)/(2σ²)
-        total += (over - 0.5) / measurement["standard_error"] ** 2
+        over = _over(measurement, columns, known, target)
+        if over is not None:
+            # Gaussian noise around 1 against noise around 0: (2·over − 1)/(2σ²)
+            total += (over - 0.5) / measurement["standard_error"] ** 2
     return total
 
 
-def _place_of(measurement: dict[str, Any], columns: dict[str, Any], rows: pd.DataFrame) -> np.ndarray | None:
-    """The cell that each row is counted in, -1 for none; None where the words do not say."""
+def _over(
+    measurement: dict[str, Any], columns: dict[str, Any], known: pd.DataFrame, target: pd.DataFrame
+) -> int | None:
+    """By how much the count of the target's cell exceeds the known rows; None where words do not say."""
+    axes = _axes(measurement, columns)
+    if axes is None:
+        return None
+    cell = 0
+    perhaps = surely = np.ones(len(known), bool)
+    for name, parts, read in axes:
+        [first], [last] = read(target[name])
+        if first < 0 or first < last:
+            return None
+        low, high = read(known[name])
+        perhaps, surely = (
+            perhaps & (low <= first) & (first <= high),
+            surely & (low == first) & (high == first),
+        )
+        cell = cell * parts + int(first)
+    if (perhaps != surely).any():
+        return None
+    return int(measurement["counts"][cell]) - int(surely.sum())
+
+
+def _axes(measurement: dict[str, Any], columns: dict[str, Any]) -> list[tuple[str, int, Places]] | None:
+    """The columns of a cross-table, how many parts each has, and how to find them."""
     if measurement["family"] == "row count":
-        return np.zeros(len(rows), int)
+        return []
     names = measurement["query"].split(JOINED)
-    if not set(names) <= set(columns):
+    cells = [cell.split(JOINED) for cell in measurement["cells"]]
+    if not set(names) <= set(columns) or any(len(cell) != len(names) for cell in cells):
         return None
     if len(names) == 3:
         names = [names[2], *names[:2]]  # classes of a target come first
-    cells = [cell.split(JOINED) for cell in measurement["cells"]]
-    if any(len(cell) != len(names) for cell in cells):
-        return None
-    whole = measurement["family"] == "cross-tables"
-    place = np.zeros(len(rows), int)
+    axes = []
     for axis, name in enumerate(names):
         parts = list(dict.fromkeys(cell[axis] for cell in cells))
-        read = _runs(parts, whole) if columns[name]["type"] == "numerical" else _labels(parts)
+        number = columns[name]["type"] == "numerical"
+        read = _runs(parts, measurement["family"] == "cross-tables") if number else _labels(parts)
         if read is None:
             return None
-        within = read(rows[name])
-        place = np.where((place < 0) | (within < 0), -1, place * len(parts) + within)
-    return place
+        axes.append((name, len(parts), read))
+    return axes
 
 
 def _labels(parts: Sequence[str]) -> Places:
     order = {part: number for number, part in enumerate(parts)}
-    return lambda column: np.array([order.get(str(value), -1) for value in column])
+
+    def places(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+        found = np.array([order.get(str(value), -1) for value in column])
+        return found, found
+
+    return places
 
 
 def _runs(parts: Sequence[str], whole: bool) -> Places | None:
@@ -116,11 +140,12 @@ def _runs(parts: Sequence[str], whole: bool) -> Places | None:
         return None  # words for a missing or special value
     low, high = ends.T
 
-    def places(column: pd.Series) -> np.ndarray:
+    def places(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         numbers = column.to_numpy(float)
-        first = np.searchsorted(high, numbers, "left")
-        first = np.minimum(first, len(parts) - 1)
+        first = np.minimum(np.searchsorted(high, numbers, "left"), len(parts) - 1)
+        # Rows with the number at which one run ends and the next begins are spread over both.
+        last = np.maximum(first, np.searchsorted(low, numbers, "right") - 1)
         inside = whole | ((low[first] <= numbers) & (numbers <= high[first]))
-        return np.where(inside, first, -1)
+        return np.where(inside, first, -1), np.where(inside, last, -1)
 
     return places
