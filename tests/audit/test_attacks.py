@@ -118,6 +118,8 @@ def test_what_cannot_be_read_or_does_not_count_the_target_says_nothing(tmp_path:
         {"family": "distributions", "query": "age", "cells": ["0 to 9", "90 to 99"], **common},
         {"family": "distributions", "query": "age", "cells": ["missing", "90 to 99"], **common},
         {"family": "cross-tables", "query": "sex", "cells": ["F × M", "M"], **common},
+        {"family": "cross-tables", "query": "age", "cells": ["0 to 45", "45 to 99"], **common},
+        {"family": "cross-tables", "query": "age", "cells": ["0 to 30", "30 to 99"], **common},
     ]
     assert evidence(release(tmp_path, measured), known, target) == 0.0
 

@@ -2,7 +2,8 @@
 
 They read `measurements.json` and `schema.json` as anyone can, from the words in them alone: no code of the
 fit is used. In every cell that the target falls into they know the count without it; what is left is noise,
-or noise and one. The likelihood ratio of the two is the best test there is on these counts.
+or noise and one. The likelihood ratio of the two is the best test there is on these counts. Where the words
+leave open in which cell someone is, the count is left out.
 """
 
 import json
@@ -91,10 +92,8 @@ def _over(
         if first < 0 or first < last:
             return None
         low, high = read(known[name])
-        perhaps, surely = (
-            perhaps & (low <= first) & (first <= high),
-            surely & (low == first) & (high == first),
-        )
+        perhaps = perhaps & (low <= first) & (first <= high)
+        surely = surely & (low == first) & (high == first)
         cell = cell * parts + int(first)
     if (perhaps != surely).any():
         return None
