@@ -389,7 +389,7 @@ def anonymeter_figures(found: list[dict[str, dict[str, int]]], epsilon: float) -
         tried, members, others = (sum(f[how][name] for f in found) for name in ("tried", "members", "others"))
         figures[how] = risk(tried, members, others) if tried else "no question"
     most = "" if math.isinf(epsilon) else f"{1 - math.exp(-epsilon):.2f}"
-    return {**figures, "linkability and inference allowed by ε": most}
+    return {**figures, "allowed by ε": most}
 
 
 def risk(tried: int, members: int, others: int) -> str:
@@ -410,11 +410,12 @@ def wilson(events: int, trials: int) -> tuple[float, float]:
 def counts_figures(found: list[dict[str, list[float]]], epsilon: float) -> dict[str, str]:
     without, present = (np.array(found[0][name]) for name in ("without", "present"))
     right = int((without < 0).sum() + (present > 0).sum())
-    rate, error = wilson(right, len(without) + len(present))
+    asked = len(without) + len(present)
+    rate, error = wilson(right, asked)
     proved = lower_bound(without, present, DELTA)
     limits = [] if math.isinf(epsilon) else [allowed(epsilon), spent(epsilon)]
     return {
-        "right": f"{rate:.1%} (± {error:.1%})",
+        "right": f"{right / asked:.1%} ({rate - error:.1%} to {rate + error:.1%})",
         **dict.fromkeys(("allowed by ε", "by ρ"), ""),
         **dict(zip(("allowed by ε", "by ρ"), (f"{limit.guess:.1%}" for limit in limits), strict=False)),
         "ε proved": f"{proved.epsilon:.2f}",
