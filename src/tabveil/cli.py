@@ -314,7 +314,7 @@ def _todos(draft: dict[str, Any]) -> int:
 
 def ledger_beside(data: str) -> Path:
     """The ledger of a table unless another is named: beside it, so that the next fit finds it again."""
-    path = Path(data)
+    path = Path(data.removeprefix("file://"))
     # A table in a cluster or in a cloud has no place on this machine: its ledger lies where one works.
     return path.with_name(path.name + ".ledger") if path.exists() else Path(path.name + ".ledger")
 

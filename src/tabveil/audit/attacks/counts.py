@@ -19,7 +19,7 @@ import pandas as pd
 from tabveil.audit.attacks.builds import Build, Built
 from tabveil.audit.finding import DELTA, Finding, judged
 from tabveil.audit.fits import HASTY
-from tabveil.audit.worlds import SCHEMA, WORLDS
+from tabveil.audit.worlds import EXTREME
 from tabveil.privacy import Relation
 from tabveil.schema import Schema
 
@@ -39,9 +39,9 @@ class Counts:
     runs: int = 40
 
     def __call__(self) -> Finding:
-        known, present = WORLDS[1].tables(Relation.ADD_REMOVE)
-        target = present.iloc[-1:].assign(amount=7.0)  # an extreme value is counted at the bound
-        without, found = losses(self.build, SCHEMA, known, target, self.epsilon, self.runs)
+        known, present = EXTREME.tables(Relation.ADD_REMOVE)
+        target = present.iloc[:1].assign(amount=7.0)  # an extreme value is counted at the bound
+        without, found = losses(self.build, EXTREME.schema, known, target, self.epsilon, self.runs)
         return judged(f"attack on {self.name}", f"ε = {self.epsilon:g}", self.epsilon, without, found)
 
 
