@@ -81,7 +81,8 @@ def test_any_table_of_any_schema_obeys_it_and_comes_back_in_its_types(schema, se
     assert check(frame, schema) == []
     again = through(frame, schema)
     if kind == "pandas":
-        pd.testing.assert_frame_equal(again, frame, check_exact=True, check_dtype=False)
+        values = [table.astype(object).where(table.notna(), None) for table in (again, frame)]
+        assert values[0].equals(values[1])
         pd.testing.assert_frame_equal(through(again, schema), again, check_exact=True)
     else:
         assert again.equals(frame) and again.schema == frame.schema

@@ -8,8 +8,7 @@ from tabveil.privacy import THRESHOLD, Budget, Door, Promise, Relation, epsilon_
 from tabveil.schema import Schema, shown
 
 PUBLIC = (
-    "data types that someone must have asked for, such as int16 or category; those that readers guess from "
-    "cells are not kept",
+    "whether columns came as categories; other types, which readers guess from cells, are not kept",
     "targets, preset, seed, ε, δ and the neighbour relation",
     "the software and its versions",
 )

@@ -17,7 +17,6 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.parquet
 
-from tabveil.dtypes import spelled
 from tabveil.errors import InvalidInput
 from tabveil.sources.reader import Reader, Told, explained
 
@@ -165,7 +164,6 @@ class Groups:
     path: str
     names: tuple[str, ...]
     texts: tuple[str, ...]  # columns of text
-    kinds: tuple[str, ...]  # the type of each column, in words, if someone asked for it
     groups: tuple[int, ...]
     rows: tuple[int, ...]
     bytes: tuple[int, ...]
@@ -186,7 +184,6 @@ class Groups:
             path,
             tuple(columns.names),
             tuple(c.name for c in columns if pa.types.is_string(c.type) or pa.types.is_large_string(c.type)),
-            tuple(spelled(c.type) for c in columns),
             tuple(range(len(groups))),
             tuple(group.num_rows for group in groups),
             tuple(group.total_byte_size for group in groups),
@@ -247,9 +244,6 @@ class ParquetFiles(Reader):
 
     def count(self, column: str) -> int:
         return sum(sum(file.rows) for file in self.files)
-
-    def types(self) -> dict[str, str]:
-        return dict(zip(self.names, self.files[0].kinds, strict=True))
 
     def split(self, pieces: int) -> "list[ParquetFiles]":
         places = [(file, place) for file in self.files for place in range(len(file.groups))]

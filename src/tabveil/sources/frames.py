@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tabveil.columns.cells import Objects, plain
 from tabveil.columns.moments import FARTHEST, microseconds
-from tabveil.dtypes import CATEGORIES, spelled, spelled_in_pandas
+from tabveil.dtypes import CATEGORIES, spelled_in_pandas
 from tabveil.schema import key
 from tabveil.sources.reader import Reader, Told
 
@@ -53,9 +53,6 @@ class ArrowTable(Reader):
 
     def count(self, column: str) -> int:
         return int(self.table.num_rows)
-
-    def types(self) -> dict[str, str]:
-        return {field.name: spelled(field.type) for field in self.table.schema}
 
     def split(self, pieces: int) -> "list[ArrowTable]":
         return [ArrowTable(self.table.slice(a, b - a)) for a, b in _cut(self.table.num_rows, pieces)]
@@ -107,9 +104,8 @@ class PolarsFrame(Reader):
     def types(self) -> dict[str, str]:
         import polars as pl
 
-        categories = {name for name, kind in self.frame.schema.items() if kind in (pl.Categorical, pl.Enum)}
-        kinds = {name: _from_polars(self.frame.get_column(name).clear()).type for name in self.names}
-        return {n: CATEGORIES[False] if n in categories else spelled(kind) for n, kind in kinds.items()}
+        kinds = self.frame.schema.items()
+        return {name: CATEGORIES[False] for name, kind in kinds if kind in (pl.Categorical, pl.Enum)}
 
     def split(self, pieces: int) -> "list[PolarsFrame]":
         return [PolarsFrame(self.frame.slice(a, b - a)) for a, b in _cut(self.frame.height, pieces)]

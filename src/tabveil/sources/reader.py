@@ -37,7 +37,7 @@ class Reader(ABC):
         return [(self.what, self.names)]
 
     def types(self) -> dict[str, str]:
-        """The type of each column that comes back as such, in words: none that cells could have decided."""
+        """What is kept of the types of columns, in words: nothing that cells could have decided."""
         return {}
 
     def files_here(self) -> list[Path]:
