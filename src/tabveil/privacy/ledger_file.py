@@ -312,7 +312,10 @@ def open_own(path: Path, flags: int, what: str = "ledger") -> int:
         if error.errno == errno.ELOOP:
             problem, hint = "must not be a symbolic link", "Name the file that it points to."
         else:
-            problem, hint = f"cannot be opened ({error.strerror})", "Check the folder and its permissions."
+            problem, hint = (
+                f"cannot be opened ({error.strerror})",
+                "Check the folder and its permissions, or name another place with --ledger (in Python ledger=).",
+            )
         raise InvalidInput(f"The {what} {path} {problem}.", hint) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
