@@ -314,7 +314,7 @@ def open_own(path: Path, flags: int, what: str = "ledger") -> int:
         else:
             problem, hint = (
                 f"cannot be opened ({error.strerror})",
-                "Check the folder and its permissions, or name another place with --ledger (in Python ledger=).",
+                "Check the folder and its permissions, or name another place with --ledger.",
             )
         raise InvalidInput(f"The {what} {path} {problem}.", hint) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
