@@ -95,14 +95,17 @@ def delta_of(rho: Fraction | float, epsilon: float) -> float:
 def rounded_up(number: Fraction) -> float:
     """The number with four digits, and never less than it was: a promise must not shrink as it is printed.
 
-    >>> rounded_up(Fraction(100832345, 10**8)), rounded_up(Fraction("5.01e-7"))
-    (1.009, 5.01e-07)
+    >>> rounded_up(Fraction(100832345, 10**8)), rounded_up(Fraction(1e-9))
+    (1.009, 1e-09)
     """
     if not number:
         return 0.0
     unit = Fraction(10) ** (math.floor(math.log10(number)) - 3)
-    up = math.ceil(number / unit) * unit
-    return float(up) if Fraction(float(up)) >= number else math.nextafter(float(up), math.inf)
+    # A float such as 1e-9 is not quite that; what lies within its rounding counts as that.
+    up = float(math.ceil(number / unit * (1 - Fraction(1, 10**15))) * unit)
+    while Fraction(up) < number:
+        up = math.nextafter(up, math.inf)
+    return up
 
 
 def gaussian_scale(rho: Fraction, sensitivity_squared: int) -> float:

@@ -2,7 +2,7 @@
 
 from tabveil.evidence import Evidence
 from tabveil.report.page import Block, Figures, Note, Points, Prose, Section
-from tabveil.report.words import amount, count, few
+from tabveil.report.words import amount, count, promised
 
 
 def section(evidence: Evidence) -> Section:
@@ -11,8 +11,12 @@ def section(evidence: Evidence) -> Section:
     blocks: list[Block] = [
         Figures(
             (
-                ("Privacy loss ε", f"{privacy['epsilon']:g}", "smaller is safer"),
-                ("Chance of failure δ", few(privacy["delta"]), "the guarantee holds but for this chance"),
+                ("Privacy loss ε", promised(privacy["epsilon"]), "smaller is safer"),
+                (
+                    "Chance of failure δ",
+                    promised(privacy["delta"]),
+                    "the guarantee holds but for this chance",
+                ),
                 ("Rows, about", amount(evidence.total), rows_are(evidence)),
                 ("Columns", str(len(schema.columns)), columns_are(evidence)),
             )

@@ -9,7 +9,7 @@ from tabveil.evidence import Evidence
 from tabveil.plot import FIRST, altair
 from tabveil.privacy import epsilon_of
 from tabveil.report.page import Chart, Grid, Prose, Section
-from tabveil.report.words import amount, few, percent
+from tabveil.report.words import amount, few, percent, promised
 
 
 def section(evidence: Evidence) -> Section:
@@ -42,8 +42,8 @@ def section(evidence: Evidence) -> Section:
         [
             Prose(
                 f"The whole budget is ρ = {few(float(budget))} of zero-concentrated privacy, which is "
-                f"ε = {few(release.privacy['epsilon'])} at δ = {few(delta)}. Every look at the real rows was "
-                f"charged before it was taken. In {len(lines)} charges {_spent(before, budget)} was spent."
+                f"ε = {promised(release.privacy['epsilon'])} at δ = {promised(delta)}. Every look at the real "
+                f"rows was charged before it was taken. In {len(lines)} charges {_spent(before, budget)} was spent."
             ),
             Chart.of(
                 "The budget, from the first charge to the last",

@@ -2,7 +2,7 @@
 
 from tabveil.evidence import Evidence
 from tabveil.report.page import Code, Prose, Section
-from tabveil.report.words import few
+from tabveil.report.words import promised
 
 PAPER = """@inproceedings{vietri2022private,
   title     = {Private Synthetic Data for Multitask Learning and Marginal Queries},
@@ -37,9 +37,9 @@ def section(evidence: Evidence) -> Section:
             ),
             Code(" \\\n".join(line for line in again if line.strip())),
             Prose(
-                "When you publish results, say that they come from synthetic data with ε = "
-                f"{few(privacy['epsilon'])}, δ = {few(privacy['delta'])} ({privacy['relation']}), made with "
-                f"tabveil {versions.get('tabveil', '')}, and cite the method:"
+                "When you publish results, say that they come from synthetic data with "
+                f"ε = {promised(privacy['epsilon'])}, δ = {promised(privacy['delta'])} "
+                f"({privacy['relation']}), made with tabveil {versions.get('tabveil', '')}, and cite the method:"
             ),
             Code(PAPER),
             Prose("Made with " + ", ".join(f"{name} {version}" for name, version in versions.items()) + "."),

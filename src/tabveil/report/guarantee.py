@@ -11,7 +11,7 @@ from tabveil.plot import FIRST, altair
 from tabveil.privacy import delta_of
 from tabveil.release import Release
 from tabveil.report.page import Block, Chart, Figures, Grid, Note, Points, Prose, Section
-from tabveil.report.words import few, percent
+from tabveil.report.words import percent, promised
 
 SCALE = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 GRADES = tuple(np.round(np.geomspace(1e-3, 60, 60), 6))  # the ε at which spent ρ is read
@@ -75,8 +75,8 @@ def bought(release: Release) -> list[Block]:
         Prose(
             "Found in the data and paid for, so not among the public things: types, lists of values, bounds, "
             f"decimals and missing cells of {names}. The numbers on this page hold for that and the fit "
-            f"together: ε = {few(cost['epsilon'])}, δ = {few(cost['delta'])} were spent on the schema, "
-            f"ε = {few(fit['epsilon'])}, δ = {few(fit['delta'])} on the fit."
+            f"together: ε = {promised(cost['epsilon'])}, δ = {promised(cost['delta'])} were spent on the "
+            f"schema, ε = {promised(fit['epsilon'])}, δ = {promised(fit['delta'])} on the fit."
         )
     ]
 
@@ -84,7 +84,7 @@ def bought(release: Release) -> list[Block]:
 def promise(release: Release) -> str:
     """The promise as the release states it, with δ as people write it."""
     delta = float(release.privacy["delta"])
-    return str(release.privacy["promise"]).replace(f"{delta:g}", few(delta))
+    return str(release.privacy["promise"]).replace(f"{delta:g}", promised(delta))
 
 
 class Risk:
@@ -113,7 +113,7 @@ class Risk:
 
 def risks(epsilon: float, delta: float, worst: Risk) -> Grid:
     """What other ε would mean, beside this release."""
-    rows = [(f"ε = {few(e)}", Risk([(e, delta)])) for e in sorted({*SCALE, epsilon})]
+    rows = [(f"ε = {promised(e)}", Risk([(e, delta)])) for e in sorted({*SCALE, epsilon})]
     rows.append(("this release, exact", worst))
     lines = [
         (label, percent(risk.guess), percent(risk.caught(0.01)), percent(risk.caught(0.1)))

@@ -1,6 +1,9 @@
 """Numbers as people read them."""
 
 import math
+from fractions import Fraction
+
+from tabveil.privacy import rounded_up
 
 
 def amount(number: float) -> str:
@@ -28,8 +31,14 @@ def few(number: float, digits: int = 3) -> str:
         power = math.floor(math.log10(abs(number)) + 1e-9)
         lead = number / 10.0**power
         raised = str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        return f"10{raised}" if f"{lead:.2g}" == "1" else f"{lead:.2g}·10{raised}"
+        shown = f"{lead:.{digits}g}"
+        return f"10{raised}" if shown == "1" else f"{shown}·10{raised}"
     return f"{number:,.{digits}g}" if abs(number) < 1000 else amount(number)
+
+
+def promised(number: float) -> str:
+    """An ε or a δ with at most four digits, rounded up: a promise must not shrink as it is printed."""
+    return few(rounded_up(Fraction(number)), 4)
 
 
 def count(number: int, thing: str) -> str:
