@@ -42,8 +42,9 @@ def section(evidence: Evidence) -> Section:
         [
             Prose(
                 f"The whole budget is ρ = {few(float(budget))} of zero-concentrated privacy, which is "
-                f"ε = {promised(release.privacy['epsilon'])} at δ = {promised(delta)}. Every look at the real "
-                f"rows was charged before it was taken. In {len(lines)} charges {_spent(before, budget)} was spent."
+                f"ε = {promised(release.privacy['epsilon'])} at δ = {promised(delta)}. Every look at the "
+                "real rows was charged before it was taken. "
+                f"In {len(lines)} charges {_spent(before, budget)} was spent."
             ),
             Chart.of(
                 "The budget, from the first charge to the last",

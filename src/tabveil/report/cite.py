@@ -39,7 +39,8 @@ def section(evidence: Evidence) -> Section:
             Prose(
                 "When you publish results, say that they come from synthetic data with "
                 f"ε = {promised(privacy['epsilon'])}, δ = {promised(privacy['delta'])} "
-                f"({privacy['relation']}), made with tabveil {versions.get('tabveil', '')}, and cite the method:"
+                f"({privacy['relation']}), made with tabveil {versions.get('tabveil', '')}, "
+                "and cite the method:"
             ),
             Code(PAPER),
             Prose("Made with " + ", ".join(f"{name} {version}" for name, version in versions.items()) + "."),
