@@ -99,6 +99,18 @@ def test_a_ledger_that_does_not_show_the_search_is_refused_with_what_to_do(tmp_p
         fitted(forged, ledger=tmp_path / "table.ledger")
 
 
+def test_costs_that_protect_others_are_not_added_up() -> None:
+    with pytest.raises(InvalidInput, match=r"protected one row \(add-remove\), but this fit would protect"):
+        fitted(bought(), neighbours="substitute")
+    schema = bought()
+    for_people = schema.replaced(privacy={"unit": "who", "max_rows": 2})
+    frame = people().assign(who=np.arange(4000) // 2)
+    with pytest.raises(InvalidInput, match="all rows of one who"):
+        tv.RAPpp(for_people, 0.5, preset=HASTY).fit(frame)
+    elsewhere = schema.replaced(found=None)  # for another table the schema is public
+    assert fitted(elsewhere, neighbours="substitute").privacy["epsilon"] == 0.5
+
+
 def test_a_promise_never_shrinks_as_it_is_printed() -> None:
     for number in (Fraction(1, 3), Fraction(10**9 + 1, 10**9), Fraction(5, 10**7) + Fraction(1, 10**17)):
         assert number <= Fraction(rounded_up(number)) <= number * Fraction(1002, 1000)

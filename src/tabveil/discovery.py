@@ -87,6 +87,8 @@ def found_document(
                 f"The table has no column {shown(unit.unit)}.", "Name the column that tells people apart."
             )
         source = replace(source.only([name for name in source.columns if name != unit.unit]), bound=unit)
+    if not source.columns:
+        raise InvalidInput("The table has no column to search.", "Is this the right file?")
     relation, protected = promise.protection.relation, promise.protection.unit
     book = Ledger.in_memory(relation) if ledger is None else Ledger.open(ledger, relation)
     with book:
@@ -99,6 +101,8 @@ def found_document(
             "epsilon": epsilon,
             "delta": delta,
             "rho": str(allowance.spent),
+            "relation": relation.value,
+            "unit": protected,
             "delta_used": float(sum(charge.delta for charge in allowance.charges)),
             "charges": [charge.mark for charge in allowance.charges],
             "columns": {name: rule_mark(rule) for name, rule in columns.items() if TODO not in rule.values()},
@@ -145,16 +149,14 @@ class Scout:
     def _looks(self, names: list[str], rho: Fraction) -> dict[str, str]:
         """What columns hold, by what most rows do; days are moments if some clearly tell the time."""
         counts, scale = self._histograms(
-            f"what {len(names)} columns look like", rho, {name: "look" for name in names}, len(LOOKS)
+            f"what {len(names)} columns look like", rho, dict.fromkeys(names, "look"), len(LOOKS)
         )
         return {name: _look_of(c, scale) for name, c in zip(names, counts, strict=True)}
 
     def _ranges(self, names: list[str], looks: dict[str, str], rho: Fraction) -> dict[str, dict[str, Any]]:
         """Bounds, decimals and missing cells of numbers, moments and truths."""
-        cells = {
-            name: {"moment": "year", "day": "year", "truth": "truth"}.get(looks[name], "size")
-            for name in names
-        }
+        kinds = {"moment": "year", "day": "year", "truth": "truth", "number": "size"}
+        cells = {name: kinds[looks[name]] for name in names}
         counts, scale = self._histograms(f"ranges of {len(names)} columns", rho, cells, CELLS)
         return {name: _range_rule(looks[name], c, scale) for name, c in zip(names, counts, strict=True)}
 

@@ -145,6 +145,8 @@ class Found(Rule):
     epsilon: Annotated[float, Field(gt=0)]
     delta: Annotated[float, Field(gt=0, lt=1)]
     rho: Annotated[StrictStr, BeforeValidator(_fraction)]
+    relation: StrictStr = "add-remove"  # what the search protected
+    unit: StrictStr = "one row"  # and whom
     delta_used: Annotated[float, Field(ge=0, lt=1)] | None = None  # by lists of values; else half of δ
     charges: tuple[StrictStr, ...] = ()  # what the ledger calls them
     columns: dict[str, StrictStr] = Field(default_factory=dict)  # rules as they were found, by their mark

@@ -112,7 +112,7 @@ class RAPpp:
             promise = Promise(budget, Protection.of(relation, schema.privacy))
             rows = EncodedRows(source, Codec(schema), engine, lambda share: watch(Status.reading(share)))
             device.wake()
-            _require_schema_paid(schema, self.ledger)
+            _require_schema_paid(schema, promise.protection, self.ledger)
             with self._open_ledger(relation) as ledger:
                 label = f"A fit with ε = {self.epsilon:g}"
                 request = _request(source, schema, budget, relation, self)
@@ -254,16 +254,24 @@ class RAP(RAPpp):
         return super()._checked()
 
 
-def _require_schema_paid(schema: Schema, ledger: str | Path | None) -> None:
-    """Refuse a ledger file that does not show what finding this schema in the data has cost."""
-    if schema.found is None or ledger is None:
+def _require_schema_paid(schema: Schema, protection: Protection, ledger: str | Path | None) -> None:
+    """Refuse a bought schema whose cost does not add up with that of the fit, or is not in its ledger."""
+    found = schema.found
+    if found is None:
         return
-    if not (Path(ledger).exists() and Ledger.read(ledger).shows(schema.found.charges)):
+    if (found.relation, found.unit) != (protection.relation.value, protection.unit):
         raise InvalidInput(
-            f"This schema was found in the data for ε = {schema.found.epsilon:g}, "
+            f"Finding this schema protected {found.unit} ({found.relation}), but this fit would protect "
+            f"{protection.unit} ({protection.relation.value}), so that the costs do not add up.",
+            "Search and fit with the same relation and privacy unit. If the schema was found in another "
+            "table, remove `found` from it.",
+        )
+    if ledger is not None and not (Path(ledger).exists() and Ledger.read(ledger).shows(found.charges)):
+        raise InvalidInput(
+            f"This schema was found in the data for ε = {found.epsilon:g}, "
             "and the ledger does not show that it was paid for.",
             "Name the ledger that `tabveil schema init --epsilon` (or Schema.infer) charged, "
-            "so that both costs add up.",
+            "so that both costs add up. If it was found in another table, remove `found` from the schema.",
         )
 
 
