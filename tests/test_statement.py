@@ -115,6 +115,8 @@ def test_a_promise_never_shrinks_as_it_is_printed() -> None:
     for number in (Fraction(1, 3), Fraction(10**9 + 1, 10**9), Fraction(5, 10**7) + Fraction(1, 10**17)):
         assert number <= Fraction(rounded_up(number)) <= number * Fraction(1002, 1000)
         assert Fraction(f"{rounded_up(number):g}") >= number
+    for tenths in range(1, 300):  # of which half are a little more than the float that is written like them
+        assert Fraction(rounded_up(Fraction(tenths, 10**8))) >= Fraction(tenths, 10**8)
     for number in (0.0, 1e-9, 0.1, 3.0):  # what has few digits stays what it is
         assert rounded_up(Fraction(number)) == number
 

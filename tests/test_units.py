@@ -190,3 +190,10 @@ def test_people_cannot_be_split_over_workers() -> None:
         source.split(2)
     with pytest.raises(InvalidInput, match="lacks the column who"):
         Source.of(pd.DataFrame({"sex": [], "job": [], "age": []}), schema_for(1))
+
+
+def test_thousands_of_people_are_kept_apart_and_none_is_named() -> None:
+    contributions = Contributions(2)
+    names = pa.chunked_array([pa.array([f"p{i % 3000}" for i in range(9000)])])
+    assert contributions.keep(names).tolist() == [True] * 6000 + [False] * 3000
+    assert repr(contributions) == "Contributions(most=2)"

@@ -75,6 +75,10 @@ def test_a_price_that_opendp_disputes_ends_the_fit_before_anything_is_charged_or
     assert door.allowance.charges == () and noise.draws == 0
 
 
+def test_a_door_shows_nothing_but_whom_it_protects() -> None:
+    assert repr(opened(Protection(Relation.SUBSTITUTE))[0]) == "Door(substitute)"
+
+
 def test_each_look_is_one_charge_and_its_noise_is_drawn_once() -> None:
     door, noise = opened()
     ask_everything(door)
