@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,7 +12,16 @@ from hypothesis import strategies as st
 
 import tabveil.privacy.door
 from tabveil.errors import InvalidInput, Mispriced
-from tabveil.privacy import Door, Ledger, Protection, Relation, gaussian_scale, selection_scale
+from tabveil.privacy import (
+    Budget,
+    Door,
+    Ledger,
+    Promise,
+    Protection,
+    Relation,
+    gaussian_scale,
+    selection_scale,
+)
 from tabveil.privacy import noise as noise_module
 from tabveil.privacy.noise import TESTED, gaussian_cost, top_cost
 
@@ -103,6 +113,28 @@ def test_sensitivities_grow_with_rows_and_people(relation: Relation) -> None:
     assert Protection(relation).squared(5) == 5 * moved
     assert Protection(relation, "who", 3).squared(5) == 45 * moved
     assert Protection(relation).squared(5, spread=1) == 5
+    assert Protection(relation).cells_moved() == moved
+    assert Protection(relation).noise_of(5, RHO) == gaussian_scale(RHO, 5 * moved)
+
+
+def test_whom_a_promise_protects_in_words() -> None:
+    swapped, person = Relation.SUBSTITUTE, Person("who", 3)
+    assert Protection().change == "one row added or removed"
+    assert Protection(swapped).change == "one row replaced by another"
+    assert Protection.of("substitute", person).change == "all rows of one who replaced by as many others"
+    assert str(Promise(Budget(1, 1e-9), Protection.of("add-remove", person))) == (
+        "(1, 1e-09)-differential privacy for all rows of one who added or removed."
+    )
+    assert Protection.of("add-remove", person).rows_per_person == 3
+    with pytest.raises(InvalidInput, match="There is no relation friends"):
+        Protection.of("friends")
+
+
+class Person(NamedTuple):
+    """What a schema says about people."""
+
+    unit: str
+    max_rows: int
 
 
 @pytest.mark.parametrize("version", ["0.14.0", "0.14.1", "0.13.0", "99.0"])
