@@ -19,6 +19,8 @@ from tabveil.presets import Default
 from tabveil.privacy import Ledger, Relation, epsilon_of, rho_of, rounded_up
 from tabveil.projection import Annealing
 from tabveil.report.guarantee import Risk, section
+from tabveil.schema import rule_mark
+from tabveil.statement import assumed_public
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 HASTY = Default(rows=20, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
@@ -61,6 +63,29 @@ def test_what_was_bought_is_not_called_public() -> None:
     assert [line for line in said["assumed_public"] if "category lists" in line] == [
         "types, category lists, bounds, decimals and nullability of age (from the schema)"
     ]
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_a_declared_schema_costs_nothing(relation: Relation) -> None:
+    declared = tv.Schema.from_dict({"columns": {"age": {"type": "numerical", "min": 0, "max": 99}}})
+    said = fitted(declared, neighbours=relation.value).privacy
+    assert Fraction(said["rho"]) == rho_of(0.5, 1e-9) >= Fraction(said["rho_spent"])
+    assert (said["epsilon"], said["delta"], said["delta_used"]) == (0.5, 1e-9, 0)
+    assert said["schema"] is None and said["bought"] == [] and said["ledger"] is None
+    assert set(said["mechanisms"]) <= {"discrete Gaussian", "noisy top-K"}
+    public = "the number of rows" in said["assumed_public"]
+    assert public == (relation is Relation.SUBSTITUTE)
+    assert "column names, types, category lists" in said["assumed_public"][0]
+
+
+@pytest.mark.parametrize(("declared", "shown"), [(20, "c18, c19 (from"), (21, "c18, c19, ... (from")])
+def test_of_many_declared_columns_twenty_are_named(declared: int, shown: str) -> None:
+    rule = {"type": "categorical", "values": [0, 1]}
+    names = {f"c{i}": rule for i in range(declared)} | {"found": rule}
+    marks = {"found": rule_mark(rule)}
+    found = {"epsilon": 1, "delta": 1e-6, "rho": "1/9", "columns": marks}
+    schema = tv.Schema.from_dict({"columns": names, "found": found})
+    assert shown in assumed_public(schema, Relation.ADD_REMOVE)[1]
 
 
 def test_the_charges_of_a_release_add_up_to_what_it_states() -> None:

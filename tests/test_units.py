@@ -197,3 +197,6 @@ def test_thousands_of_people_are_kept_apart_and_none_is_named() -> None:
     names = pa.chunked_array([pa.array([f"p{i % 3000}" for i in range(9000)])])
     assert contributions.keep(names).tolist() == [True] * 6000 + [False] * 3000
     assert repr(contributions) == "Contributions(most=2)"
+    for people in (1024, 1025, 1026):  # where the room for counts is made larger
+        names = pa.chunked_array([pa.array([f"p{i}" for i in range(people)])])
+        assert Contributions(1).keep(names).all()
