@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import shutil
 import signal
 import stat
 import subprocess
@@ -26,7 +27,7 @@ from hypothesis import strategies as st
 
 import tabveil
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
-from tabveil.privacy import Budget, Ledger, Relation, rho_of
+from tabveil.privacy import Budget, Ledger, Place, Relation, rho_of
 from tabveil.privacy.ledger import below
 
 LIMIT = Budget(1.0, 1e-9)
@@ -954,3 +955,49 @@ def test_a_journal_is_on_disk_before_an_answer_is_used(path, monkeypatch):
         assert synced == [path.stat().st_ino, journal.stat().st_ino]
         allowance.finish()
         assert synced[-1] == path.parent.stat().st_ino and not journal.exists()
+
+
+# -- where a ledger stands, for releases that were charged to it ---------------------------------------------
+
+
+def charged(path, *whats: str) -> list[Place]:
+    places = []
+    for what in whats:
+        with Ledger.open(path, "add-remove") as ledger:
+            ledger.charge(what, Fraction(1, 9), "noise")
+            places.append(ledger.place)
+    return places
+
+
+def test_a_place_is_the_first_and_the_last_line_and_their_number(tmp_path):
+    first, second = charged(tmp_path / "a", "one", "two")
+    assert (first.lines, second.lines) == (2, 3) and first.first == second.first != first.last != second.last
+    lines = [hashlib.sha256(line).hexdigest() for line in (tmp_path / "a").read_bytes().splitlines()]
+    assert second == Place(lines[0], 3, lines[2]) == Ledger.read(tmp_path / "a").place
+    assert Ledger.in_memory("add-remove").place is None
+
+
+def test_a_ledger_tells_whether_it_once_stood_at_a_place(tmp_path):
+    path, copy = tmp_path / "a", tmp_path / "copy"
+    charged(path, "one")
+    shutil.copy(path, copy)
+    [second] = charged(path, "two")
+    charged(path, "three")
+    ledger = Ledger.read(path)
+    assert ledger.trouble_with(second) == ""
+    assert Ledger.read(copy).trouble_with(second) == "was cut short: it had 3 lines and has 2"
+    charged(copy, "two")  # the same charge, and yet another line
+    assert "its line 3 is not the one" in Ledger.read(copy).trouble_with(second)
+    charged(tmp_path / "other", "one", "two", "three")
+    assert "began otherwise" in Ledger.read(tmp_path / "other").trouble_with(second)
+    assert "began otherwise" in Ledger.in_memory("add-remove").trouble_with(second)
+    assert "began otherwise" in ledger.trouble_with(second._replace(first=ledger.place.last))
+
+
+def test_a_ledger_shows_charges_by_their_marks(tmp_path):
+    charged(tmp_path / "a", "one", "two")
+    ledger = Ledger.read(tmp_path / "a")
+    marks = [charge.mark for charge in ledger.charges]
+    assert len(set(marks)) == 2 and all(len(mark) == 16 for mark in marks)
+    assert ledger.shows(marks) and ledger.shows(marks[:1])
+    assert not ledger.shows([]) and not ledger.shows([*marks, "0" * 16])
