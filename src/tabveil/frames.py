@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tabveil.columns import Column, Figures, Labels, figures_of
 from tabveil.columns.cells import is_missing, number_in, plain, rounded, spread, texts_in
+from tabveil.columns.dtypes import as_series, as_type
 from tabveil.columns.moments import spelled_durations
-from tabveil.dtypes import as_series, as_type
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
 from tabveil.schema import TODO, Categorical, Numerical, Schema, key, short, shown

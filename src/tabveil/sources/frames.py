@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from tabveil.columns.cells import Objects, plain
+from tabveil.columns.dtypes import CATEGORIES, spelled_in_pandas
 from tabveil.columns.moments import FARTHEST, microseconds
-from tabveil.dtypes import CATEGORIES, spelled_in_pandas
 from tabveil.schema import key
 from tabveil.sources.reader import Reader, Told
 
