@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from tabveil.cli import app
 from tabveil.errors import InvalidInput
-from tabveil.importers import IMPORTERS
 from tabveil.schema import Schema
+from tabveil.schema.importers import IMPORTERS
 
 SCHEMA = Schema.from_dict(
     {

@@ -11,7 +11,9 @@ import numpy as np
 from tabveil.columns import Categorical, Datetime, Labels, figures_of
 from tabveil.columns.cells import rounded
 from tabveil.columns.moments import UNITS
-from tabveil.constraints import (
+from tabveil.errors import InvalidInput
+from tabveil.schema import Schema, kind_axis
+from tabveil.schema.constraints import (
     MIRRORED,
     AddsUp,
     Claim,
@@ -24,8 +26,6 @@ from tabveil.constraints import (
     bounds_of,
     tightened,
 )
-from tabveil.errors import InvalidInput
-from tabveil.schema import Schema, kind_axis
 from tabveil.table import Codec, Table
 
 SWEEPS = 8

@@ -6,8 +6,8 @@ from typing import Any
 
 from tabveil.columns import Boolean, Categorical, Date, Datetime, Duration, Id
 from tabveil.errors import InvalidInput
-from tabveil.importers.tool import Document, Tool, mapping, numerical
 from tabveil.schema import TODO, Schema
+from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
 
 PLACEHOLDER = re.compile(r"\[0-9\](?:\{(\d+)\})?|\\d(?:\{(\d+)\})?|\[A-Z\](?:\{(\d+)\})?")
 

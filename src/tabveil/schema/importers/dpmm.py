@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tabveil.importers.tool import Document, Tool, mapping, numerical
 from tabveil.schema import Schema
+from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
 
 
 def read(document: Mapping[str, Any]) -> Document:

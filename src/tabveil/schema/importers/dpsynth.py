@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabveil.errors import InvalidInput
-from tabveil.importers.tool import Document, Tool, mapping, numerical
 from tabveil.schema import TODO, Schema
+from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
 
 
 def read(document: Mapping[str, Any]) -> Document:

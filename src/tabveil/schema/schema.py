@@ -15,9 +15,9 @@ from tabveil.columns import RULES, Categorical, Column, Drop, Id, figures_of
 from tabveil.columns import Numerical as Numerical
 from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists, text_keys
 from tabveil.columns.words import check_text, closest, did_you_mean, key, short, shown
-from tabveil.constraints import Constraint, parse_constraints
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
+from tabveil.schema.constraints import Constraint, parse_constraints
 
 __all__ = [
     "RULES",

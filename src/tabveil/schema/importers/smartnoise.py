@@ -5,8 +5,8 @@ from typing import Any
 
 from tabveil.columns import Boolean, Datetime, Id
 from tabveil.errors import InvalidInput
-from tabveil.importers.tool import Document, Tool, mapping, numerical
 from tabveil.schema import TODO, Schema
+from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
 
 FOR_THE_TABLE = ("rows", "row_privacy", "max_ids", "max_contrib", "sample_max_ids", "censor_dims")
 
