@@ -6,7 +6,7 @@ import pytest
 
 from samples import SMALL
 from tabveil.schema import Schema
-from tabveil.table import Codec, Domain
+from tabveil.tables.table import Codec, Domain
 
 # Tests that share what is slow to start (a cluster, a browser, compiled programs) run in one process. The
 # marks of pytest-xdist for this are lost on pytest 9.2, which names tests in another way than it expects.

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tabveil.columns import RULES
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 MOMENTS = {"min": "2019-01-01", "max": "2021-01-01"}
 WORDS = ["a", "2020-01-01", 1, "1.5", "12:00:00", "2020-06-01 10:00:00", "0.0000001"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from tabveil.curator import Curator, PrivateRows
 from tabveil.privacy import Allowance, Door, Noise, Protection, Relation
-from tabveil.table import Domain, Table
+from tabveil.tables.table import Domain, Table
 
 SMALL = {
     "columns": {

@@ -16,7 +16,7 @@ from tabveil.projection import Annealing
 from tabveil.repair import Cells, Repair
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 from test_constraints import any_release
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)

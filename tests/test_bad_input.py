@@ -23,7 +23,7 @@ from tabveil.frames import write
 from tabveil.presets import Default
 from tabveil.projection import Annealing
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 TINY = Default(rows=12, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)

@@ -19,7 +19,7 @@ from tabveil import cli
 from tabveil.presets import PRESETS, Paper
 from tabveil.privacy import Ledger
 from tabveil.projection import Annealing
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 TINY = Paper(thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=Annealing(stages=2, steps=5))
 

@@ -20,7 +20,7 @@ from tabveil.errors import InvalidInput
 from tabveil.frames import as_kind, write
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 EVERYTHING = {
     "age": {"type": "numerical", "min": 0, "max": 99, "decimals": 0},

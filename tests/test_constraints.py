@@ -12,9 +12,9 @@ import tabveil as tv
 from tabveil.errors import InvalidInput
 from tabveil.release import Release
 from tabveil.repair import Cells, Repair, require_satisfiable
-from tabveil.scale import MinMax
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Codec, Table
 
 COLUMNS = {
     "a": {"type": "numerical", "min": 0, "max": 9, "decimals": 0, "nullable": True},

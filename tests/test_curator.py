@@ -14,9 +14,9 @@ from tabveil.curator import Count, Curator, Workload, count
 from tabveil.errors import BudgetExceeded
 from tabveil.privacy import Allowance, Budget, Ledger, Relation
 from tabveil.queries import marginals_with_targets, random_linear_thresholds
-from tabveil.scale import Lattice, MinMax
 from tabveil.schema import Schema
-from tabveil.table import Domain, Table
+from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.table import Domain, Table
 
 HALF = Fraction(1, 2)
 

@@ -19,7 +19,7 @@ from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing, Measured, Progress, Relaxed, objective, project
 from tabveil.queries import GRID, Hard, Pairs, ProjectedHistograms
 from tabveil.rappp import Status
-from tabveil.table import Codec, Domain, Table
+from tabveil.tables.table import Codec, Domain, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
 TINY = Default(rows=50, rounds=2, between_rounds=FAST, at_the_end=FAST)

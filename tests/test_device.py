@@ -70,7 +70,7 @@ def test_rows_of_a_file_are_counted_without_loading_pandas(tmp_path):
         "from tabveil.engines import Local\n"
         "from tabveil.rows import EncodedRows\n"
         "from tabveil.sources import Source\n"
-        "from tabveil.table import Codec\n"
+        "from tabveil.tables.table import Codec\n"
         "schema = Schema.load('schema.yaml')\n"
         "rows = EncodedRows(Source.of(Local().find('rows.parquet'), schema), Codec(schema))\n"
         "print(rows.total(lambda table: [np.array([len(table.codes)])]), 'pandas' in sys.modules)\n"

@@ -66,9 +66,9 @@ from tabveil.engines import ENGINES, engine_named
 from tabveil.presets import Default
 from tabveil.projection import Annealing
 from tabveil.queries import FAMILIES
-from tabveil.scale import MinMax
+from tabveil.tables.scale import MinMax
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 random = np.random.default_rng(0)
 frame = pd.DataFrame({"sex": random.choice(["F", "M"], 500), "age": random.integers(0, 90, 500),

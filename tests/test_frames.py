@@ -19,7 +19,7 @@ from tabveil.errors import InvalidInput
 from tabveil.frames import as_kind, check, draft_schema, write
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 PEOPLE = Schema(
     columns={

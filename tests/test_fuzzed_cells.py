@@ -28,7 +28,7 @@ from odd_cells import LEARNT, RULES_TO_TRY, TEXTS, arrow_arrays, encoded, pandas
 from tabveil.frames import check, write
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 CANARY = "CANARY"
 SECONDS = 2  # of processor time for one table

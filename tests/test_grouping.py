@@ -12,7 +12,7 @@ from tabveil.grouping import LARGE, MOST, grouped, large_columns, reduced, wides
 from tabveil.presets import Default, Paper
 from tabveil.projection import Annealing
 from tabveil.schema import Categorical, Schema
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 VALUES = [f"t{i:04d}" for i in range(3000)]
 SCHEMA = Schema.from_dict(

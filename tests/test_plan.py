@@ -12,7 +12,7 @@ from tabveil.metrics import comparison_of, k_marginal
 from tabveil.plan import epsilon_for, forecast, summary_tables
 from tabveil.presets import Default
 from tabveil.projection import Annealing
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 CENSUS = DATASETS["census"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tabveil.projection import LOGIT_LIMIT, Annealing, Measured, Relaxed, objective, project
 from tabveil.queries import Hard, Marginals, marginals_with_targets, random_linear_thresholds
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 QUICK = Annealing(first_sharpness=4.0, stages=3, steps=60, tolerance=0.0, learning_rate=0.05)
 

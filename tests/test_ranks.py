@@ -13,9 +13,9 @@ from tabveil.curator import Curator
 from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
 from tabveil.queries import GRID
 from tabveil.ranks import FIRST_RUNS, LEVELS, learn_ranks
-from tabveil.scale import Lattice, Ranks
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import Lattice, Ranks
+from tabveil.tables.table import Codec, Table
 from test_curator import SpyNoise, WatchedRows
 
 WHOLE = {"min": 0, "max": 99, "decimals": 0}

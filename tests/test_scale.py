@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil.queries import GRID
-from tabveil.scale import Lattice, MinMax, Ranks, Scale, scale_from_dict
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import Lattice, MinMax, Ranks, Scale, scale_from_dict
+from tabveil.tables.table import Codec, Table
 
 EXTREMES: dict[str, dict] = {
     "wide, with decimals": {"min": 0, "max": 1e12, "decimals": 2},

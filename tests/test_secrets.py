@@ -32,7 +32,7 @@ from tabveil.queries import QueryFamily
 from tabveil.rappp import Result
 from tabveil.rows import EncodedRows
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
 TINY: dict[str, Preset] = {

@@ -17,7 +17,7 @@ from samples import SMALL, random_table
 from tabveil.presets import PRESETS, Default, Paper, Preset
 from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 FAST = Annealing(stages=1, steps=3)
 TINY: dict[str, Preset] = {

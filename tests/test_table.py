@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tabveil.columns.cells import rounded
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 NUMBER = {"type": "numerical", "min": -10, "max": 100}
 WAGE = {"type": "numerical", "min": 0, "max": 100, "decimals": 0, "special_values": [0, -1], "nullable": True}

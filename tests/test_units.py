@@ -19,10 +19,10 @@ from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing
 from tabveil.queries import Pairs, marginals_with_targets, random_linear_thresholds
 from tabveil.rows import EncodedRows
-from tabveil.scale import Lattice, MinMax
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.table import Codec
 from tabveil.units import Contributions
 
 RHO = Fraction(1, 8)

@@ -7,9 +7,9 @@ import pytest
 from tabveil.errors import InvalidInput
 from tabveil.grouping import grouped
 from tabveil.release import Release
-from tabveil.scale import Lattice, MinMax, Ranks
 from tabveil.schema import Schema
-from tabveil.table import Codec
+from tabveil.tables.scale import Lattice, MinMax, Ranks
+from tabveil.tables.table import Codec
 from tabveil.where import spelled_conditions
 
 SCHEMA = Schema.from_dict(

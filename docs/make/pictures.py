@@ -26,9 +26,9 @@ from tabveil.privacy import Door, Ledger, Protection, Relation
 from tabveil.projection import Measured, Relaxed, objective
 from tabveil.queries import GRID, Hard, Pairs, Soft
 from tabveil.rows import EncodedRows
-from tabveil.scale import MinMax
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Codec, Table
 
 HERE = Path(__file__).parents[1] / "pictures"
 GREY = "#7d8590"  # readable on white and on black

@@ -10,9 +10,9 @@ import pyarrow as pa
 from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.desk import Desk
 from tabveil.privacy import Budget, Relation
-from tabveil.scale import Lattice
 from tabveil.schema import Schema
-from tabveil.table import Table
+from tabveil.tables.scale import Lattice
+from tabveil.tables.table import Table
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 CELLS = ("both low", "first low", "second low", "both high")
 

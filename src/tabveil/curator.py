@@ -10,8 +10,8 @@ import numpy as np
 from tabveil.measurement import Measurement
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
-from tabveil.scale import Lattice, Scale
-from tabveil.table import Domain, Table
+from tabveil.tables.scale import Lattice, Scale
+from tabveil.tables.table import Domain, Table
 
 
 @dataclass(frozen=True)

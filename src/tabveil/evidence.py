@@ -14,7 +14,7 @@ from tabveil.errors import InvalidInput
 from tabveil.measurement import Measurement
 from tabveil.release import Release
 from tabveil.schema import did_you_mean, shown
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 SAMPLE = 50_000
 MOST_BARS = 32

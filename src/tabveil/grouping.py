@@ -14,7 +14,7 @@ from tabveil.columns.words import key
 from tabveil.curator import Curator
 from tabveil.ranks import onto_simplex
 from tabveil.schema import Schema
-from tabveil.table import Codec, Grouping
+from tabveil.tables.table import Codec, Grouping
 
 SHARE = Fraction(1, 20)  # of the whole budget
 LARGE = 128  # a column with more values is grouped

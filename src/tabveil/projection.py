@@ -12,7 +12,7 @@ import optax
 
 from tabveil.queries import GRID, Hard, QueryFamily, Rows, Soft, Step
 from tabveil.queries.rows import with_constants
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 LOGIT_LIMIT = 20.0
 """Logits stay within ±20: exp() cannot overflow and no category's chance falls to exactly zero."""

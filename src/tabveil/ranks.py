@@ -8,7 +8,7 @@ import numpy as np
 
 from tabveil.curator import Curator
 from tabveil.queries.rows import GRID
-from tabveil.scale import Lattice, Ranks
+from tabveil.tables.scale import Lattice, Ranks
 
 LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))
 """How ρ is split over the levels of refinement; what the last ones leave unspent is given back."""

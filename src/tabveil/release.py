@@ -15,11 +15,11 @@ from tabveil.files import atomic_folder
 from tabveil.frames import as_kind
 from tabveil.measurement import Measurement
 from tabveil.repair import Repair, repaired
-from tabveil.scale import Scale, scale_from_dict
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
 from tabveil.strangers import Damaged, arrays_in, json_in
-from tabveil.table import Codec, Grouping, Table
+from tabveil.tables.scale import Scale, scale_from_dict
+from tabveil.tables.table import Codec, Grouping, Table
 from tabveil.where import Chances, Condition, claims_of, conditions_of
 
 if TYPE_CHECKING:

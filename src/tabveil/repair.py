@@ -26,7 +26,7 @@ from tabveil.schema.constraints import (
     bounds_of,
     tightened,
 )
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 SWEEPS = 8
 WITNESSES = 512

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tabveil.engines import Engine, Local, Told
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 
 @dataclass(frozen=True, repr=False)

@@ -40,7 +40,7 @@ from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source, engine_of
 from tabveil.statement import charge_for_schema, statement
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 if TYPE_CHECKING:
     import pandas as pd

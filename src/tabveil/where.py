@@ -10,10 +10,10 @@ from tabveil.columns import Categorical, Datetime, Drop, Id
 from tabveil.columns.moments import UNITS
 from tabveil.columns.words import did_you_mean, shown
 from tabveil.errors import InvalidInput
-from tabveil.scale import Scale
 from tabveil.schema import Schema, kind_axis
 from tabveil.schema.constraints import Compares, Constraint, Missing, OneOf, code_of, constant
-from tabveil.table import Codec
+from tabveil.tables.scale import Scale
+from tabveil.tables.table import Codec
 
 HINT = "For example sex=F, sex=F|M, age=30..40 or wage=missing."
 

@@ -11,9 +11,9 @@ from tabveil.baselines.merf import NORM, Waves
 from tabveil.curator import count
 from tabveil.errors import BudgetExceeded, InvalidInput
 from tabveil.privacy import Budget, Relation, gaussian_scale, selection_scale
-from tabveil.scale import MinMax
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Codec, Table
 
 SCHEMA = Schema.from_dict(
     {

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from samples import random_table
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 ROWS = 3000
 

@@ -26,9 +26,9 @@ from tabveil.privacy import Ledger, Relation
 from tabveil.projection import Annealing
 from tabveil.queries import Pairs, random_linear_thresholds
 from tabveil.rows import EncodedRows
-from tabveil.scale import Lattice, MinMax
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.table import Codec, Table
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of a worker that was killed

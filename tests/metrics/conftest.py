@@ -7,7 +7,7 @@ import pytest
 
 from tabveil.metrics import Comparison
 from tabveil.schema import Schema
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 SCHEMA = Schema.from_dict(
     {

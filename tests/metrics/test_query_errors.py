@@ -6,7 +6,7 @@ import pytest
 
 from tabveil.metrics import queries
 from tabveil.metrics.queries import Classes, answers, categorical, linear, mixed
-from tabveil.table import Table
+from tabveil.tables.table import Table
 
 TABLE = Table(
     codes=np.array([[0], [1], [1], [0]], dtype=np.int32),

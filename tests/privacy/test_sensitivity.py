@@ -19,9 +19,9 @@ from tabveil.queries import (
     random_prefix_marginals,
     random_projected_histograms,
 )
-from tabveil.scale import Lattice, MinMax
 from tabveil.schema import Schema
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.table import Codec, Table
 
 MAYBE = {"columns": {**TINY["columns"], "x": {**TINY["columns"]["x"], "nullable": True}}}
 SCHEMA = Schema.from_dict({**TINY, **MAYBE})

@@ -12,9 +12,9 @@ from tabveil.curator import Workload, WorkloadCounts, count
 from tabveil.queries import GRID, Pairs, QueryFamily
 from tabveil.queries import counting as counting_module
 from tabveil.queries.counting import MOST_FOLDED, Counting, packed
-from tabveil.scale import MinMax
 from tabveil.schema import Schema
-from tabveil.table import Codec, Domain, Table
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Codec, Domain, Table
 
 
 def by_products(family: QueryFamily, table: Table, positions: np.ndarray, domain: Domain) -> np.ndarray:

@@ -30,9 +30,9 @@ from tabveil.queries import (
     real_rows,
 )
 from tabveil.queries.pairs import products_within
-from tabveil.scale import MinMax
 from tabveil.schema import Schema
-from tabveil.table import Codec, Domain, Table
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Codec, Domain, Table
 
 
 def one_to_three_way(domain: Domain) -> list[Marginals]:

@@ -9,7 +9,7 @@ from tabveil.projection import Relaxed
 from tabveil.queries import GRID, Hard, Pairs, Soft, Step
 from tabveil.queries.family import Evidence
 from tabveil.queries.tiles import SIDE, Tiles
-from tabveil.table import Codec, Domain
+from tabveil.tables.table import Codec, Domain
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tabveil.curator import count
 from tabveil.queries import Marginals
 from tabveil.queries.family import padded
 from tabveil.queries.rows import everyone, nobody
-from tabveil.table import Domain, Table
+from tabveil.tables.table import Domain, Table
 
 SELECT_SHARE = Fraction(1, 10)
 

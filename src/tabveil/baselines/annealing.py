@@ -15,10 +15,10 @@ from tabveil.curator import Workload, count
 from tabveil.privacy import Budget, Relation
 from tabveil.projection import Annealing, Measured, Relaxed, project
 from tabveil.queries import Hard, random_mixed_marginals
-from tabveil.scale import MinMax
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Codec, Table
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from tabveil.curator import Workload
 from tabveil.errors import InvalidInput
 from tabveil.queries import Marginals, QueryFamily
 from tabveil.ranks import learn_ranks
-from tabveil.scale import Lattice, MinMax, Ranks
-from tabveil.table import Axis, Domain, Table
+from tabveil.tables.scale import Lattice, MinMax, Ranks
+from tabveil.tables.table import Axis, Domain, Table
 
 QUANTILE_SHARE = Fraction(1, 10)
 

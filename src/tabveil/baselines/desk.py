@@ -13,7 +13,7 @@ from tabveil.privacy import Budget, Door, Ledger, Noise, Protection, Relation
 from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 COUNT_SHARE = Fraction(1, 100)
 TOGETHER = 1024  # rows embedded at a time: an embedding is wide

@@ -21,7 +21,7 @@ from tabveil.errors import InvalidInput, TabveilError
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 PACKAGES = ("smartnoise-synth==1.0.8", "torch", "pyarrow", "packaging")
 SCRIPT = Path(__file__).with_name("dpctgan_script.py")

@@ -17,7 +17,7 @@ from tabveil.baselines.relaxed import drawing
 from tabveil.curator import Answer
 from tabveil.projection import Measured, Relaxed, objective
 from tabveil.queries import Hard, Marginals, marginals_with_targets
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 SELECT_SHARE = Fraction(1, 2)
 WIDTHS = (256, 256)

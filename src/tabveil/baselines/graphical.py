@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from tabveil.baselines.baseline import required
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 SCORED_ROWS = 50_000
 """Rows drawn from the model to see what it answers: far less time than eliminating variables per query."""

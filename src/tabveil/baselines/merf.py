@@ -19,9 +19,9 @@ from tabveil.baselines.relaxed import codes_of_each
 from tabveil.privacy import Budget, Relation
 from tabveil.projection import Relaxed
 from tabveil.queries import GRID
-from tabveil.scale import MinMax
 from tabveil.schema import Schema
-from tabveil.table import Domain, Table
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Domain, Table
 
 TURN = 2**12  # steps of the table of cosines
 FINE = 2**16  # of a turn, in which frequencies are written

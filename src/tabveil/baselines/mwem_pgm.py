@@ -12,7 +12,7 @@ from tabveil.baselines.binning import axes_of, discrete_workload
 from tabveil.baselines.graphical import SCORED_ROWS, Graphical
 from tabveil.curator import Answer, count
 from tabveil.queries import Marginals, marginals_with_targets
-from tabveil.table import Domain, Table
+from tabveil.tables.table import Domain, Table
 
 ALONE_SHARE = Fraction(1, 10)
 SELECT_SHARE = Fraction(1, 10)

@@ -4,7 +4,7 @@ import numpy as np
 
 from tabveil.baselines.binned import Codes
 from tabveil.projection import Relaxed
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 
 def drawing(table: Relaxed, domain: Domain) -> Codes:

@@ -25,7 +25,7 @@ from tabveil.metrics import (
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec, Table
+from tabveil.tables.table import Codec, Table
 
 METRICS: list[Callable[[Comparison], list[Score]]] = [
     metric.scores

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.schema import Schema
-from tabveil.table import Domain, Table
+from tabveil.tables.table import Domain, Table
 
 
 @dataclass(frozen=True)

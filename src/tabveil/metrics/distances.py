@@ -3,7 +3,7 @@
 import numpy as np
 
 from tabveil.metrics.comparison import Comparison
-from tabveil.table import Table
+from tabveil.tables.table import Table
 
 CHUNK = 500
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.table import Domain, Table
+from tabveil.tables.table import Domain, Table
 
 # Above this many cells, only the cells that occur are counted.
 DENSE_CELLS = 1 << 18

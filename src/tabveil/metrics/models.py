@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.metrics.comparison import Comparison, Score
-from tabveil.table import Table
+from tabveil.tables.table import Table
 
 TRAINING_ROWS = 40_000
 # Newton's method builds a features × features matrix: quick for narrow tables, hopeless for very wide ones.

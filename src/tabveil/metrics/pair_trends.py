@@ -7,7 +7,7 @@ import numpy as np
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.metrics.correlation import correlations
 from tabveil.metrics.histograms import gap
-from tabveil.table import Table
+from tabveil.tables.table import Table
 
 BINS = 10  # of equal width over the real range, as SDMetrics cuts numbers
 

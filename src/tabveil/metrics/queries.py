@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.metrics.histograms import gaps
 from tabveil.metrics.total_variation import class_conditional
-from tabveil.table import Table
+from tabveil.tables.table import Table
 
 RANDOM_QUERIES = 3000
 # Queries times rows held in memory at once; small enough to stay in the processor's cache.

@@ -19,8 +19,8 @@ from tabveil.projection import LOGIT_LIMIT, Annealing, Relaxed, project
 from tabveil.queries import GRID, Pairs, QueryFamily, random_projected_histograms
 from tabveil.ranks import learn_ranks
 from tabveil.rappp import Ask, Plan, Result, Status, rappp, rehearse
-from tabveil.scale import Lattice
-from tabveil.table import Domain
+from tabveil.tables.scale import Lattice
+from tabveil.tables.table import Domain
 
 # Sharpness starts where a bin is about as wide as the step is soft, and ends where hardly a row is undecided.
 MOST_BINS = 20

@@ -20,9 +20,9 @@ from tabveil.privacy import Relation
 from tabveil.projection import Annealing, Relaxed
 from tabveil.queries import Marginals, QueryFamily, marginals_with_targets, random_linear_thresholds
 from tabveil.rappp import Ask, Plan, Result, rappp
-from tabveil.scale import MinMax
 from tabveil.schema import Schema
-from tabveil.table import Domain
+from tabveil.tables.scale import MinMax
+from tabveil.tables.table import Domain
 
 ANNEALING = Annealing(2.0, stages=6, steps=100, tolerance=1e-5, learning_rate=0.05)
 ROW_COUNT_SHARE = Fraction(1, 100)

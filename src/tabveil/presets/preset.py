@@ -9,7 +9,7 @@ from tabveil.curator import Curator
 from tabveil.privacy import Protection, Relation
 from tabveil.rappp import Result, Status
 from tabveil.schema import Schema
-from tabveil.table import Codec, Domain
+from tabveil.tables.table import Codec, Domain
 
 Watch = Callable[[Status], None]
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tabveil.queries.rows import Array, Hard, Rows, Step, real_rows
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 BATCH = 4096
 """Rows counted at once; far below 2^24, up to which sums of zeros and ones in 32-bit floats are exact."""

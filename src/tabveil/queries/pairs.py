@@ -18,7 +18,7 @@ from tabveil.queries.counting import Counting
 from tabveil.queries.family import Evidence, QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Hard, Rows, Step, everyone
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone
 from tabveil.queries.thresholds import Classes, in_words, random_blocks, weighted_sum
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 BATCH = 2**14  # rows counted at once
 REACH = 2.0  # how far bins reach to either side, in standard deviations of independent columns

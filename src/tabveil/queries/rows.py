@@ -7,14 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabveil.table import Domain
+from tabveil.tables.scale import GRID as GRID
+from tabveil.tables.table import Domain
 
 Array = jax.Array | np.ndarray
-
-GRID = 2**16
-"""Numeric columns lie on the integers 0..GRID. With directions of L1 norm below 2^14 every product and
-sum fits in 32 bits, so a real row's predicate is integer arithmetic: the same bit in any batch, order,
-thread count or device. (Sums in floating point are not: removing a row can move another row's result.)"""
 
 
 @jax.tree_util.register_dataclass

@@ -12,7 +12,7 @@ import numpy as np
 
 from tabveil.queries.family import QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone, nobody
-from tabveil.table import Domain
+from tabveil.tables.table import Domain
 
 
 @jax.tree_util.register_dataclass

@@ -20,7 +20,7 @@ from tabveil.presets import Default
 from tabveil.projection import Annealing
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.table import Codec
+from tabveil.tables.table import Codec
 
 SAME = 1e-3  # a squared distance below which rows count as copies
 CHUNK = 500
