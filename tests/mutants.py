@@ -45,7 +45,7 @@ TESTS = {
     "privacy/promise.py": ["tests/privacy/test_door.py", "tests/test_units.py"],
     "privacy/door.py": ["tests/privacy/test_door.py"],
     "curator.py": ["tests/test_curator.py"],
-    "units.py": ["tests/test_units.py"],
+    "sources/contributions.py": ["tests/test_units.py"],
     "statement.py": ["tests/test_statement.py"],
 }
 SLOW = "kill or die_at or process or few_kills"  # tests that start programs of their own

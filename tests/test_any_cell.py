@@ -11,8 +11,9 @@ import pytest
 from odd_cells import LEARNT, arrow_arrays, as_objects, encoded, pandas_columns
 from tabveil.columns import Date, Datetime, Duration, figures_of
 from tabveil.errors import InvalidInput
-from tabveil.frames import check, draft_schema
 from tabveil.schema import Schema
+from tabveil.sources.checking import check
+from tabveil.sources.drafting import draft_schema
 
 ARROW = arrow_arrays()
 PANDAS = pandas_columns()
@@ -119,14 +120,14 @@ def test_checking_says_of_objects_what_it_says_of_typed_cells(name: str) -> None
         assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("place", ["_broken_rules", "_Seen.look"])
+@pytest.mark.parametrize("place", ["checking._broken_rules", "drafting._Seen.look"])
 def test_unforeseen_trouble_in_checking_and_drafting_quotes_no_cell(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ValueError("CANARY")
 
-    monkeypatch.setattr(f"tabveil.frames.{place}", broken)
+    monkeypatch.setattr(f"tabveil.sources.{place}", broken)
     table = pa.table({"x": ["a"]})
     with pytest.raises(InvalidInput) as problem:
         check(table, Schema(columns={"x": LEARNT["boolean 0"]}))

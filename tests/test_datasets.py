@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from tabveil.datasets import DATASETS, census
-from tabveil.frames import check
 from tabveil.metrics import evaluate
 from tabveil.schema import Categorical, Numerical
+from tabveil.sources.checking import check
 
 
 @pytest.fixture(scope="module")

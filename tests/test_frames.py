@@ -16,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil.errors import InvalidInput
-from tabveil.frames import as_kind, check, draft_schema, write
+from tabveil.frames import as_kind, write
 from tabveil.schema import Schema
 from tabveil.sources import Source
+from tabveil.sources.checking import check
+from tabveil.sources.drafting import draft_schema
 from tabveil.tables.table import Codec
 
 PEOPLE = Schema(

@@ -24,7 +24,6 @@ import pytest
 import tabveil as tv
 from samples import curator_of
 from tabveil.curator import Count, Curator, Workload
-from tabveil.frames import check, draft_schema
 from tabveil.presets import Default, Paper, Preset, Task
 from tabveil.privacy import Allowance, Door, Ledger, OpenDPNoise, Protection, Relation
 from tabveil.projection import Annealing
@@ -32,6 +31,8 @@ from tabveil.queries import QueryFamily
 from tabveil.rappp import Result
 from tabveil.rows import EncodedRows
 from tabveil.sources import Source
+from tabveil.sources.checking import check
+from tabveil.sources.drafting import draft_schema
 from tabveil.tables.table import Codec, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)

@@ -21,9 +21,9 @@ from tabveil.queries import Pairs, marginals_with_targets, random_linear_thresho
 from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source
+from tabveil.sources.contributions import Contributions
 from tabveil.tables.scale import Lattice, MinMax
 from tabveil.tables.table import Codec
-from tabveil.units import Contributions
 
 RHO = Fraction(1, 8)
 SMALL = {

@@ -22,7 +22,7 @@ from tabveil.discovery import found_document
 from tabveil.engines import ENGINES, engine_named
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.files import require_new
-from tabveil.frames import check, draft_schema, write
+from tabveil.frames import write
 from tabveil.logs import log_file
 from tabveil.presets import PRESETS
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of, rounded_up
@@ -30,6 +30,8 @@ from tabveil.progress import progress_bar, stage_bar
 from tabveil.schema import TODO, read_document, save_document
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
+from tabveil.sources.checking import check
+from tabveil.sources.drafting import draft_schema
 from tabveil.where import spelled_conditions
 
 app = typer.Typer(

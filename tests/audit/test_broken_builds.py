@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import tabveil.privacy.door
+import tabveil.sources.contributions
 import tabveil.statement
-import tabveil.units
 from tabveil.audit.discovery import LoneValue
 from tabveil.audit.finding import QUICK, Job
 from tabveil.audit.fits import AsUsed, WhiteBox, WholeCost
@@ -37,8 +37,8 @@ from tabveil.curator import Curator
 from tabveil.discovery import threshold
 from tabveil.privacy import Ledger, OpenDPNoise, Relation, gaussian_scale, selection_scale
 from tabveil.schema import Schema
+from tabveil.sources.contributions import Contributions
 from tabveil.synthesizer import RAPpp
-from tabveil.units import Contributions
 
 Patch = pytest.MonkeyPatch
 gaussian, top, measure, fit = OpenDPNoise.gaussian, OpenDPNoise.top, Curator.measure, RAPpp.fit

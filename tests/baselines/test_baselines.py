@@ -10,9 +10,9 @@ import pytest
 from tabveil.baselines import BASELINES, Baseline, Fitted, baseline_named
 from tabveil.baselines.dpctgan import interpreter
 from tabveil.errors import InvalidInput
-from tabveil.frames import check
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
+from tabveil.sources.checking import check
 
 SCHEMA = Schema.from_dict(
     {

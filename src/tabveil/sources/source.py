@@ -9,10 +9,10 @@ import pyarrow as pa
 from tabveil.errors import InvalidInput
 from tabveil.schema import Privacy, Schema, closest, shown
 from tabveil.sources.clusters import open_cluster_frame
+from tabveil.sources.contributions import Contributions
 from tabveil.sources.files import open_path
 from tabveil.sources.frames import open_frame
 from tabveil.sources.reader import Reader, Told, explained, sentence
-from tabveil.units import Contributions
 
 NAMELESS = "Write the column names in the first line. If they are there: tabveil schema init --header."
 ROWS = 65_536  # in one batch; of a few columns up to four times as many

@@ -1,0 +1,83 @@
+"""A table drafted into a schema for its owner to fill in."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from tabveil.columns.cells import is_missing, number_in, plain, spread
+from tabveil.schema import TODO, key, short
+from tabveil.sources import Source
+from tabveil.sources.checking import UNFORESEEN, _blank_number
+from tabveil.sources.reader import explained
+
+MOST_VALUES = 100  # a text column with more distinct values is not drafted as a list
+MOST_WHOLE_NUMBERS = 20  # a column with more distinct whole numbers is drafted as numerical
+MOST_DRAFTED_DECIMALS = 6
+
+
+def draft_schema(data: object, *, public: bool) -> dict[str, Any]:
+    """A schema to fill in: names and types, or also the data's own values and bounds if those are public."""
+    source = Source.whole(data)
+    seen = {name: _Seen() for name in source.columns}
+    with explained("the table could not be looked at.", UNFORESEEN):
+        for table in source.batches():
+            for name, column in seen.items():
+                column.look(table.column(name), any_text=source.is_text)
+    return {"columns": {name: column.draft(public) for name, column in seen.items()}}
+
+
+@dataclass
+class _Seen:
+    """What a pass over one column has met so far."""
+
+    missing: bool = False
+    texts: set[str] = field(default_factory=set)
+    numbers: set[float] = field(default_factory=set)
+    low: float = math.inf
+    high: float = -math.inf
+    decimals: int = 0
+
+    def look(self, column: pa.ChunkedArray, *, any_text: bool) -> None:
+        """Take in a batch; with `any_text` (CSV), texts that spell numbers are numbers."""
+        self.missing |= bool(spread(column, _blank_number, True).any())
+        for chunk in column.chunks:
+            for value in plain(chunk).unique().to_pylist():
+                if is_missing(value):
+                    continue
+                text = key(value)
+                number = number_in(text) if any_text or not isinstance(value, bytes) else math.nan
+                if math.isfinite(number) and text.lower() not in ("true", "false"):
+                    self._number(number)
+                elif len(self.texts) <= MOST_VALUES:
+                    self.texts.add(text)
+
+    def _number(self, number: float) -> None:
+        self.low, self.high = min(self.low, number), max(self.high, number)
+        while self.decimals <= MOST_DRAFTED_DECIMALS and round(number, self.decimals) != number:
+            self.decimals += 1
+        if len(self.numbers) <= MOST_WHOLE_NUMBERS:
+            self.numbers.add(number)
+
+    def draft(self, public: bool) -> dict[str, Any]:
+        """The rule for the schema file."""
+        nullable = {"nullable": True} if public and self.missing else {}
+        if self.texts and {text.lower() for text in self.texts} <= {"true", "false"} and not self.numbers:
+            return {"type": "categorical", "values": [False, True]} | nullable
+        if self.texts or not self.numbers:
+            return {"type": "categorical", "values": self._listed() if public else TODO} | nullable
+        few = self.decimals == 0 and len(self.numbers) <= MOST_WHOLE_NUMBERS
+        if public and (few or self.low == self.high):
+            return {
+                "type": "categorical",
+                "values": [short(number) for number in sorted(self.numbers)],
+            } | nullable
+        low, high = (short(self.low), short(self.high)) if public else (TODO, TODO)
+        known = self.decimals == 0 or (public and self.decimals <= MOST_DRAFTED_DECIMALS)
+        decimals = {"decimals": self.decimals} if known else {}
+        return {"type": "numerical", "min": low, "max": high} | decimals | nullable
+
+    def _listed(self) -> list[str] | str:
+        texts = self.texts | {key(number) for number in self.numbers}
+        return sorted(texts) if 0 < len(texts) <= MOST_VALUES else TODO
