@@ -46,7 +46,7 @@ TESTS = {
     "privacy/door.py": ["tests/privacy/test_door.py"],
     "curator.py": ["tests/test_curator.py"],
     "sources/contributions.py": ["tests/test_units.py"],
-    "statement.py": ["tests/test_statement.py"],
+    "release/statement.py": ["tests/test_statement.py"],
 }
 SLOW = "kill or die_at or process or few_kills"  # tests that start programs of their own
 BINARY = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "Pow_Mul", "FloorDiv_Mul", "BitAnd_BitOr")

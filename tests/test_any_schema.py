@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
-from tabveil.frames import as_kind
 from tabveil.presets import Paper
 from tabveil.projection import Annealing
-from tabveil.repair import Cells, Repair
+from tabveil.release.output import as_kind
+from tabveil.release.repair import Cells, Repair
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.sources.checking import check

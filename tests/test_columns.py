@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tabveil.columns import Datetime, Duration, Id, figures_of
 from tabveil.errors import InvalidInput
-from tabveil.frames import as_kind, write
+from tabveil.release.output import as_kind, write
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.tables.table import Codec

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tabveil as tv
 from tabveil.errors import InvalidInput
 from tabveil.release import Release
-from tabveil.repair import Cells, Repair, require_satisfiable
+from tabveil.release.repair import Cells, Repair, require_satisfiable
 from tabveil.schema import Schema
 from tabveil.tables.scale import MinMax
 from tabveil.tables.table import Codec, Table

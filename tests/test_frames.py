@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil.errors import InvalidInput
-from tabveil.frames import as_kind, write
+from tabveil.release.output import as_kind, write
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.sources.checking import check

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odd_cells import LEARNT, RULES_TO_TRY, TEXTS, arrow_arrays, encoded, pandas_columns
-from tabveil.frames import write
+from tabveil.release.output import write
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.sources.checking import check

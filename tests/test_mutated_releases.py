@@ -396,7 +396,8 @@ def test_an_array_that_claims_what_it_is_not_costs_no_memory(
 def test_a_bomb_of_zeros_is_not_unpacked(
     whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tabveil.strangers.LARGEST_ARRAYS", 10**7)  # the real limit takes long to reach
+    # The real limit takes long to reach.
+    monkeypatch.setattr("tabveil.release.untrusted.LARGEST_ARRAYS", 10**7)
     made = io.BytesIO()
     claimed = "{'descr': '<f4', 'fortran_order': False, 'shape': (10, 1000000), }"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -7,10 +7,10 @@ import pytest
 from tabveil.errors import InvalidInput
 from tabveil.grouping import grouped
 from tabveil.release import Release
+from tabveil.release.conditions import spelled_conditions
 from tabveil.schema import Schema
 from tabveil.tables.scale import Lattice, MinMax, Ranks
 from tabveil.tables.table import Codec
-from tabveil.where import spelled_conditions
 
 SCHEMA = Schema.from_dict(
     {

@@ -22,17 +22,17 @@ from tabveil.discovery import found_document
 from tabveil.engines import ENGINES, engine_named
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.files import require_new
-from tabveil.frames import write
 from tabveil.logs import log_file
 from tabveil.presets import PRESETS
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of, rounded_up
 from tabveil.progress import progress_bar, stage_bar
+from tabveil.release.conditions import spelled_conditions
+from tabveil.release.output import write
 from tabveil.schema import TODO, read_document, save_document
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
 from tabveil.sources.checking import check
 from tabveil.sources.drafting import draft_schema
-from tabveil.where import spelled_conditions
 
 app = typer.Typer(
     name="tabveil",

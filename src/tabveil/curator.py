@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from tabveil.measurement import Measurement
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
+from tabveil.queries.measurement import Measurement
 from tabveil.tables.scale import Lattice, Scale
 from tabveil.tables.table import Domain, Table
 

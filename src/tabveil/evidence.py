@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tabveil.columns.moments import UNITS, Datetime
 from tabveil.errors import InvalidInput
-from tabveil.measurement import Measurement
+from tabveil.queries.measurement import Measurement
 from tabveil.release import Release
 from tabveil.schema import did_you_mean, shown
 from tabveil.tables.table import Codec, Table

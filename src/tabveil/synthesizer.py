@@ -19,7 +19,6 @@ from tabveil.errors import InvalidInput, TabveilError
 from tabveil.grouping import SHARE as GROUPING_SHARE
 from tabveil.grouping import learn_groupings, reduced, widest
 from tabveil.logs import LOG, logged
-from tabveil.measurement import Measurement
 from tabveil.presets import PRESETS, Default, Preset, Task
 from tabveil.privacy import (
     DELTA,
@@ -33,13 +32,14 @@ from tabveil.privacy import (
     Relation,
     relation_named,
 )
+from tabveil.queries.measurement import Measurement
 from tabveil.rappp import Result, Status
 from tabveil.release import Release
-from tabveil.repair import require_satisfiable
+from tabveil.release.repair import require_satisfiable
+from tabveil.release.statement import charge_for_schema, statement
 from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source, engine_of
-from tabveil.statement import charge_for_schema, statement
 from tabveil.tables.table import Codec
 
 if TYPE_CHECKING:

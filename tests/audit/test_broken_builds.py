@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import tabveil.privacy.door
+import tabveil.release.statement
 import tabveil.sources.contributions
-import tabveil.statement
 from tabveil.audit.discovery import LoneValue
 from tabveil.audit.finding import QUICK, Job
 from tabveil.audit.fits import AsUsed, WhiteBox, WholeCost
@@ -42,7 +42,7 @@ from tabveil.synthesizer import RAPpp
 
 Patch = pytest.MonkeyPatch
 gaussian, top, measure, fit = OpenDPNoise.gaussian, OpenDPNoise.top, Curator.measure, RAPpp.fit
-statement, keep = tabveil.statement.statement, Contributions.keep
+statement, keep = tabveil.release.statement.statement, Contributions.keep
 
 
 def too_little_noise(patch: Patch) -> None:

@@ -13,8 +13,8 @@ from tabveil.columns.dtypes import as_series, as_type
 from tabveil.columns.moments import spelled_durations
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
+from tabveil.release.spreadsheets import harmless
 from tabveil.schema import Schema, shown
-from tabveil.spreadsheets import harmless
 
 if TYPE_CHECKING:
     import pandas as pd

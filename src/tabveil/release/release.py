@@ -12,15 +12,15 @@ import numpy as np
 
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_folder
-from tabveil.frames import as_kind
-from tabveil.measurement import Measurement
-from tabveil.repair import Repair, repaired
+from tabveil.queries.measurement import Measurement
+from tabveil.release.conditions import Chances, Condition, claims_of, conditions_of
+from tabveil.release.output import as_kind
+from tabveil.release.repair import Repair, repaired
+from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
-from tabveil.strangers import Damaged, arrays_in, json_in
 from tabveil.tables.scale import Scale, scale_from_dict
 from tabveil.tables.table import Codec, Grouping, Table
-from tabveil.where import Chances, Condition, claims_of, conditions_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,5 @@
+"""What leaves the building: rows drawn from a release, saved and loaded, and what it says about itself."""
+
+from tabveil.release.release import Release
+
+__all__ = ["Release"]
