@@ -34,13 +34,13 @@ MAY_IMPORT = {
     "metrics": {"errors", "schema", "sources", "tables"},
     "progress": {"errors", "rappp"},
     "logs": {"rappp"},
-    "evidence": {"columns", "errors", "queries", "release", "schema", "tables"},
     "plan": {"columns", "errors", "grouping", "presets", "privacy", "queries", "ranks", "schema"},
-    "plot": {"columns", "errors", "evidence", "metrics", "release", "schema"},
-    "report": {"evidence", "files", "metrics", "plan", "plot", "privacy", "release"},
+    "report": {
+        "columns", "errors", "files", "metrics", "plan", "privacy", "queries", "release", "schema", "tables",
+    },
     "synthesizer": {
-        "curator", "device", "engines", "errors", "evidence", "grouping", "logs", "plot", "presets",
-        "privacy", "queries", "rappp", "release", "report", "rows", "schema", "sources", "tables",
+        "curator", "device", "engines", "errors", "grouping", "logs", "presets", "privacy", "queries",
+        "rappp", "release", "report", "rows", "schema", "sources", "tables",
     },
     "audit": {
         "discovery", "files", "presets", "privacy", "projection", "release", "schema", "sources",
@@ -50,7 +50,7 @@ MAY_IMPORT = {
         "curator", "errors", "presets", "privacy", "projection", "queries", "ranks", "rappp", "rows",
         "schema", "sources", "synthesizer", "tables",
     },
-    "benchmark": {"baselines", "datasets", "errors", "files", "metrics", "plot", "privacy", "schema"},
+    "benchmark": {"baselines", "datasets", "errors", "files", "metrics", "privacy", "report", "schema"},
     "demo": {
         "datasets", "errors", "files", "metrics", "privacy", "progress", "release", "report", "synthesizer",
     },

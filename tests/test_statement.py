@@ -14,10 +14,10 @@ import tabveil as tv
 from tabveil.cli import app, ledger_beside
 from tabveil.discovery import found_document
 from tabveil.errors import InvalidInput
-from tabveil.evidence import Evidence
 from tabveil.presets import Default
 from tabveil.privacy import Ledger, Relation, epsilon_of, rho_of, rounded_up
 from tabveil.projection import Annealing
+from tabveil.report.evidence import Evidence
 from tabveil.report.guarantee import Risk, section
 from tabveil.schema import rule_mark
 from tabveil.statement import assumed_public

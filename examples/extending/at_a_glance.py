@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tabveil.evidence import Evidence
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Grid, Prose, Section
 
 

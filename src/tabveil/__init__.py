@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tabveil import plot
     from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
     from tabveil.metrics import evaluate
     from tabveil.privacy import Budget, Ledger, Relation
     from tabveil.release import Release
+    from tabveil.report import plot
     from tabveil.schema import Categorical, Numerical, Schema
     from tabveil.synthesizer import RAP, RAPpp
 
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> Any:
     if name == "load":
         return import_module("tabveil.release").Release.load
     if name == "plot":
-        return import_module("tabveil.plot")
+        return import_module("tabveil.report.plot")
     for room, names in ROOMS.items():
         if name in names:
             return getattr(import_module(f"tabveil.{room}"), name)

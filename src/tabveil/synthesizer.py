@@ -173,13 +173,13 @@ class RAPpp:
 
     def plot(self, column: str) -> Any:
         """An altair chart of one column: noisy counts with 95 % error bars against synthetic rows."""
-        from tabveil import plot
+        from tabveil.report import plot
 
         return plot.column(self._fitted(), column)
 
     def error(self, column: str) -> "pd.DataFrame":
         """One column's noisy shares, their standard errors, and the synthetic shares, part by part."""
-        from tabveil.evidence import Evidence
+        from tabveil.report.evidence import Evidence
 
         return Evidence(self._fitted()).column(column)
 

@@ -12,9 +12,9 @@ import pytest
 
 import tabveil as tv
 from report.conftest import TINY, people
-from tabveil.evidence import Evidence, cramers_v
 from tabveil.privacy import rho_of
 from tabveil.report import NOT_PRIVATE, SECTIONS, page
+from tabveil.report.evidence import Evidence, cramers_v
 from tabveil.report.guarantee import Risk
 from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame

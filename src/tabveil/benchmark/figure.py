@@ -10,7 +10,7 @@ from tabveil.benchmark.experiment import Experiment
 from tabveil.benchmark.results import SCORES, markdown, means, tidy
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
-from tabveil.plot import altair, require
+from tabveil.report.plot import altair, require
 
 PANEL = {"width": 190, "height": 150}
 

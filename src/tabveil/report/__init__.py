@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from tabveil.evidence import Evidence
 from tabveil.metrics import Watch, comparison_of, scored
 from tabveil.release import Release
 from tabveil.report import about, budget, cite, columns, guarantee, measured, pairs, rules, tasks
+from tabveil.report.evidence import Evidence
 from tabveil.report.internal import INTERNAL_SECTIONS, Inside
 from tabveil.report.page import Page, Section
 

@@ -1,6 +1,6 @@
 """What the reader is looking at, in plain words."""
 
-from tabveil.evidence import Evidence
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Figures, Note, Points, Prose, Section
 from tabveil.report.words import amount, count, promised
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pandas as pd
 
-from tabveil.evidence import Evidence
-from tabveil.plot import FIRST, altair
 from tabveil.privacy import epsilon_of
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Chart, Grid, Prose, Section
+from tabveil.report.plot import FIRST, altair
 from tabveil.report.words import amount, few, percent, promised
 
 

@@ -1,6 +1,6 @@
 """How to draw rows, how to do it again, and whom to cite."""
 
-from tabveil.evidence import Evidence
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Code, Prose, Section
 from tabveil.report.words import promised
 

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from tabveil.evidence import Evidence
-from tabveil.plot import BAND, FIRST, SECOND, column_chart
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Chart, Charts, Grid, Note, Prose, Section
+from tabveil.report.plot import BAND, FIRST, SECOND, column_chart
 from tabveil.report.words import percent
 
 MOST = 120

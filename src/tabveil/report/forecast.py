@@ -3,9 +3,9 @@
 import pandas as pd
 
 from tabveil.plan import Forecast
-from tabveil.plot import FIRST, altair
 from tabveil.report.page import Chart, Figures, Grid, Note, Page, Prose, Section
 from tabveil.report.pairs import heat_map
+from tabveil.report.plot import FIRST, altair
 from tabveil.report.words import amount, count, duration, few, percent, size
 
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-from tabveil.evidence import Evidence
-from tabveil.plot import FIRST, altair
 from tabveil.privacy import delta_of
 from tabveil.release import Release
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Chart, Figures, Grid, Note, Points, Prose, Section
+from tabveil.report.plot import FIRST, altair
 from tabveil.report.words import percent, promised
 
 SCALE = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)

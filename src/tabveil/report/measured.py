@@ -5,10 +5,10 @@ from math import comb
 
 import pandas as pd
 
-from tabveil.evidence import Evidence
-from tabveil.plot import altair
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Chart, Grid, Note, Prose, Section
 from tabveil.report.pairs import square
+from tabveil.report.plot import altair
 from tabveil.report.words import amount, percent
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tabveil.evidence import Evidence, Noisy
-from tabveil.plot import FIRST, altair
+from tabveil.report.evidence import Evidence, Noisy
 from tabveil.report.page import Block, Chart, Grid, Prose, Section
+from tabveil.report.plot import FIRST, altair
 from tabveil.report.words import few, percent
 
 MOST = 60

@@ -1,6 +1,6 @@
 """Rules that every synthetic row obeys, where the schema states any."""
 
-from tabveil.evidence import Evidence
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Points, Prose, Section
 
 

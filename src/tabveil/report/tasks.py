@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from tabveil.evidence import Evidence
-from tabveil.plot import FIRST, altair
+from tabveil.report.evidence import Evidence
 from tabveil.report.page import Chart, Charts, Grid, Prose, Section
+from tabveil.report.plot import FIRST, altair
 from tabveil.report.words import percent
 
 MOST = 10

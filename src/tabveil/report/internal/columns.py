@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from tabveil.plot import FIRST, SECOND, shares, shares_chart
 from tabveil.report.internal.inside import Inside
 from tabveil.report.page import Chart, Charts, Grid, Prose, Section
+from tabveil.report.plot import FIRST, SECOND, shares, shares_chart
 from tabveil.report.words import percent
 
 MOST = 120

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from tabveil.plot import FIRST, SECOND, altair
 from tabveil.report.internal.inside import Inside
 from tabveil.report.page import Chart, Charts, Grid, Prose, Section
+from tabveil.report.plot import FIRST, SECOND, altair
 
 LEARNERS = (("logistic regression", "f1_linear_by_target"), ("boosted trees", "f1_trees_by_target"))
 

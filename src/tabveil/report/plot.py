@@ -9,9 +9,9 @@ import pandas as pd
 
 from tabveil.columns.cells import number_in
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.evidence import MOST_BARS, Evidence
 from tabveil.metrics import Comparison, comparison_of
 from tabveil.release import Release
+from tabveil.report.evidence import MOST_BARS, Evidence
 from tabveil.schema import Schema
 
 # Two middle tones that stand out on white and on black.
