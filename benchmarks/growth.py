@@ -22,7 +22,7 @@ from rich.table import Table as Grid
 from simulate import Shape, simulate
 
 from tabveil import Schema
-from tabveil.plan import forecast
+from tabveil.fitting.forecast import forecast
 
 BASE = Shape()
 GROWING = {

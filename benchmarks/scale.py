@@ -130,9 +130,9 @@ def decode(files: list[Path]) -> tuple[float, float]:
 def timed_fit(folder: Path, engine: str, quick: bool) -> dict:
     """Seconds of every pass over the rows and of the whole fit, and the most memory it took."""
     import tabveil as tv
-    from tabveil.presets import Default
-    from tabveil.projection import Annealing
-    from tabveil.rows import EncodedRows
+    from tabveil.fitting.presets import Default
+    from tabveil.fitting.projection import Annealing
+    from tabveil.fitting.rows import EncodedRows
 
     passes: list[float] = []
     work: list[float] = []

@@ -22,8 +22,9 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table as Grid  # noqa: E402
 
 import tabveil as tv  # noqa: E402
-from tabveil import curator, device, rappp, rows  # noqa: E402
-from tabveil.presets import default  # noqa: E402
+from tabveil import curator  # noqa: E402
+from tabveil.fitting import device, rappp, rows  # noqa: E402
+from tabveil.fitting.presets import default  # noqa: E402
 from tabveil.privacy import OpenDPNoise  # noqa: E402
 from tabveil.queries import FAMILIES  # noqa: E402
 from tabveil.release import Release  # noqa: E402

@@ -21,10 +21,10 @@ import pandas as pd
 
 import tabveil as tv
 from tabveil.errors import TabveilError
-from tabveil.presets import Default
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Allowance, Ledger, OpenDPNoise
 from tabveil.privacy.journal import Journal
-from tabveil.projection import Annealing
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 PRESET = Default(rows=8, rounds=3, between_rounds=ONE_STEP, at_the_end=ONE_STEP)

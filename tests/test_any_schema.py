@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
-from tabveil.presets import Paper
-from tabveil.projection import Annealing
+from tabveil.fitting.presets import Paper
+from tabveil.fitting.projection import Annealing
 from tabveil.release.output import as_kind
 from tabveil.release.repair import Cells, Repair
 from tabveil.schema import Schema

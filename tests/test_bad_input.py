@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import tabveil as tv
 from tabveil.errors import InvalidInput
-from tabveil.presets import Default
-from tabveil.projection import Annealing
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 from tabveil.release.output import write
 from tabveil.sources import Source
 from tabveil.tables.table import Codec

@@ -16,9 +16,9 @@ import pytest
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil import cli
-from tabveil.presets import PRESETS, Paper
+from tabveil.fitting.presets import PRESETS, Paper
+from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger
-from tabveil.projection import Annealing
 from tabveil.tables.table import Codec
 
 TINY = Paper(thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=Annealing(stages=2, steps=5))
@@ -263,7 +263,7 @@ def test_an_unforeseen_error_shows_its_type_and_no_content(
     def fail(*_: object, **__: object) -> None:
         raise ValueError("cell 4711-secret")
 
-    monkeypatch.setattr("tabveil.synthesizer.RAPpp.fit", fail)
+    monkeypatch.setattr("tabveil.fitting.synthesizer.RAPpp.fit", fail)
     answer = run(*FIT)
     assert answer.code == 1 and "ValueError" in answer.err and "4711" not in answer.err
 

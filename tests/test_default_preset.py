@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import tabveil as tv
 from samples import SMALL, curator_of, random_table
 from tabveil.curator import Count
-from tabveil.presets import Default, Task
-from tabveil.presets.default import Share, evenly_within_bins, independent_columns
+from tabveil.fitting.presets import Default, Task
+from tabveil.fitting.presets.default import Share, evenly_within_bins, independent_columns
+from tabveil.fitting.projection import Annealing, Measured, Progress, Relaxed, objective, project
+from tabveil.fitting.rappp import Status
 from tabveil.privacy import Ledger, Relation
-from tabveil.projection import Annealing, Measured, Progress, Relaxed, objective, project
 from tabveil.queries import GRID, Hard, Pairs, ProjectedHistograms
-from tabveil.rappp import Status
 from tabveil.tables.table import Codec, Domain, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
@@ -39,7 +39,7 @@ def no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.isfinite(misfit)
         return table, Progress(misfit, jnp.zeros((), int))
 
-    for place in ("tabveil.rappp.project", "tabveil.presets.default.project"):
+    for place in ("tabveil.fitting.rappp.project", "tabveil.fitting.presets.default.project"):
         monkeypatch.setattr(place, look)
 
 
@@ -204,12 +204,12 @@ def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
             np.zeros((domain.cells, rows)), np.full((len(domain.numerical), rows), 0.5), domain.sizes
         )
 
-    monkeypatch.setattr("tabveil.presets.default.independent_columns", flat)
+    monkeypatch.setattr("tabveil.fitting.presets.default.independent_columns", flat)
     monkeypatch.setattr("tabveil.curator.count", lambda workload, _: [f.nothing() for f in workload.families])
-    monkeypatch.setattr("tabveil.rappp._rows", lambda table: None)
+    monkeypatch.setattr("tabveil.fitting.rappp._rows", lambda table: None)
     for family in (Pairs, ProjectedHistograms):
         monkeypatch.setattr(family, "tally", lambda self, rows, step=None: self.nothing())
-    for place in ("tabveil.rappp.project", "tabveil.presets.default.project"):
+    for place in ("tabveil.fitting.rappp.project", "tabveil.fitting.presets.default.project"):
         monkeypatch.setattr(place, lambda table, *_: (table, Progress(0.0, 0)))
 
 

@@ -7,7 +7,8 @@ import sys
 import pandas as pd
 import pytest
 
-from tabveil import Categorical, Numerical, Schema, device
+from tabveil import Categorical, Numerical, Schema
+from tabveil.fitting import device
 
 
 class Driver:
@@ -28,7 +29,7 @@ class Driver:
 
 
 def test_the_driver_can_be_called_before_jax_is_loaded():
-    program = "import sys; from tabveil import device; print('jax' in sys.modules)"
+    program = "import sys; from tabveil.fitting import device; print('jax' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout == "False\n"
 
@@ -68,7 +69,7 @@ def test_rows_of_a_file_are_counted_without_loading_pandas(tmp_path):
         "import sys, numpy as np\n"
         "from tabveil import Schema, cli\n"
         "from tabveil.engines import Local\n"
-        "from tabveil.rows import EncodedRows\n"
+        "from tabveil.fitting.rows import EncodedRows\n"
         "from tabveil.sources import Source\n"
         "from tabveil.tables.table import Codec\n"
         "schema = Schema.load('schema.yaml')\n"

@@ -25,8 +25,8 @@ import yaml
 
 import tabveil as tv
 from tabveil import cli
-from tabveil.presets import PRESETS, Default
-from tabveil.projection import Annealing
+from tabveil.fitting.presets import PRESETS, Default
+from tabveil.fitting.projection import Annealing
 from tabveil.report.guarantee import Risk
 
 ROOT = Path(__file__).parents[1]

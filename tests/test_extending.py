@@ -63,8 +63,8 @@ from tabveil import cli, report
 from tabveil.baselines import BASELINES
 from tabveil.curator import Workload, count
 from tabveil.engines import ENGINES, engine_named
-from tabveil.presets import Default
-from tabveil.projection import Annealing
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 from tabveil.queries import FAMILIES
 from tabveil.tables.scale import MinMax
 from tabveil.sources import Source

@@ -19,8 +19,8 @@ import pytest
 import killing
 import tabveil as tv
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
+from tabveil.fitting.synthesizer import DELTA
 from tabveil.privacy import Budget, Ledger, OpenDPNoise, Relation
-from tabveil.synthesizer import DELTA
 
 
 def journals(folder: Path) -> list[Path]:

@@ -8,9 +8,9 @@ import pytest
 
 import tabveil as tv
 from tabveil.errors import InvalidInput
-from tabveil.grouping import LARGE, MOST, grouped, large_columns, reduced, widest
-from tabveil.presets import Default, Paper
-from tabveil.projection import Annealing
+from tabveil.fitting.grouping import LARGE, MOST, grouped, large_columns, reduced, widest
+from tabveil.fitting.presets import Default, Paper
+from tabveil.fitting.projection import Annealing
 from tabveil.schema import Categorical, Schema
 from tabveil.tables.table import Codec
 

@@ -18,8 +18,8 @@ import pytest
 
 import tabveil as tv
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.presets import Default
-from tabveil.projection import Annealing
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 SCHEMA = {

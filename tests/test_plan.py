@@ -8,10 +8,10 @@ import pytest
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil.datasets import DATASETS
+from tabveil.fitting.forecast import epsilon_for, forecast, summary_tables
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 from tabveil.metrics import comparison_of, k_marginal
-from tabveil.plan import epsilon_for, forecast, summary_tables
-from tabveil.presets import Default
-from tabveil.projection import Annealing
 from tabveil.tables.table import Codec
 
 CENSUS = DATASETS["census"]

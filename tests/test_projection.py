@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from tabveil.projection import LOGIT_LIMIT, Annealing, Measured, Relaxed, objective, project
+from tabveil.fitting.projection import LOGIT_LIMIT, Annealing, Measured, Relaxed, objective, project
 from tabveil.queries import Hard, Marginals, marginals_with_targets, random_linear_thresholds
 from tabveil.tables.table import Domain
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from samples import curator_of
 from tabveil.curator import Curator
+from tabveil.fitting.ranks import FIRST_RUNS, LEVELS, learn_ranks
 from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
 from tabveil.queries import GRID
-from tabveil.ranks import FIRST_RUNS, LEVELS, learn_ranks
 from tabveil.schema import Schema
 from tabveil.tables.scale import Lattice, Ranks
 from tabveil.tables.table import Codec, Table

@@ -24,12 +24,12 @@ import pytest
 import tabveil as tv
 from samples import curator_of
 from tabveil.curator import Count, Curator, Workload
-from tabveil.presets import Default, Paper, Preset, Task
+from tabveil.fitting.presets import Default, Paper, Preset, Task
+from tabveil.fitting.projection import Annealing
+from tabveil.fitting.rappp import Result
+from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Allowance, Door, Ledger, OpenDPNoise, Protection, Relation
-from tabveil.projection import Annealing
 from tabveil.queries import QueryFamily
-from tabveil.rappp import Result
-from tabveil.rows import EncodedRows
 from tabveil.sources import Source
 from tabveil.sources.checking import check
 from tabveil.sources.drafting import draft_schema
@@ -284,7 +284,7 @@ MID_FIT: dict[str, Callable[[pytest.MonkeyPatch], dict]] = {
     "the counting": lambda patch: (
         patch.setattr("tabveil.curator.WorkloadCounts.__call__", lambda *_: 1 / 0) or {}
     ),
-    "the optimiser": lambda patch: patch.setattr("tabveil.rappp.project", lambda *_: 1 / 0) or {},
+    "the optimiser": lambda patch: patch.setattr("tabveil.fitting.rappp.project", lambda *_: 1 / 0) or {},
 }
 
 

@@ -14,9 +14,9 @@ import tabveil as tv
 from tabveil.cli import app, ledger_beside
 from tabveil.discovery import found_document
 from tabveil.errors import InvalidInput
-from tabveil.presets import Default
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger, Relation, epsilon_of, rho_of, rounded_up
-from tabveil.projection import Annealing
 from tabveil.report.evidence import Evidence
 from tabveil.report.guarantee import Risk, section
 from tabveil.schema import rule_mark
@@ -198,7 +198,7 @@ def run(*words: object) -> str:
 
 
 def test_two_fits_on_one_table_add_up_without_anyone_thinking_of_it(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tabveil.synthesizer.PRESETS", {"default": HASTY})
+    monkeypatch.setattr("tabveil.fitting.synthesizer.PRESETS", {"default": HASTY})
     people().to_csv(tmp_path / "people.csv", index=False)
     data, schema = tmp_path / "people.csv", tmp_path / "s.yaml"
     run("schema", "init", data, "--epsilon", 1, "-o", schema)
@@ -213,7 +213,7 @@ def test_two_fits_on_one_table_add_up_without_anyone_thinking_of_it(tmp_path, mo
 
 
 def test_people_can_be_protected_from_the_search_on_and_one_ledger_serves(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tabveil.synthesizer.PRESETS", {"default": HASTY})
+    monkeypatch.setattr("tabveil.fitting.synthesizer.PRESETS", {"default": HASTY})
     people().assign(who=np.arange(4000) // 4).to_csv(tmp_path / "visits.csv", index=False)
     data, schema = tmp_path / "visits.csv", tmp_path / "s.yaml"
     run("schema", "init", data, "--epsilon", 4, "--unit", "who", "--max-rows", 3, "-o", schema)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import tabveil as tv
 from samples import SMALL, random_table
-from tabveil.presets import PRESETS, Default, Paper, Preset
+from tabveil.fitting.presets import PRESETS, Default, Paper, Preset
+from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger, Relation
-from tabveil.projection import Annealing
 from tabveil.tables.table import Codec
 
 FAST = Annealing(stages=1, steps=3)

@@ -14,11 +14,11 @@ import tabveil as tv
 from samples import curator_of
 from tabveil.curator import Workload
 from tabveil.errors import InvalidInput
-from tabveil.presets import Paper
+from tabveil.fitting.presets import Paper
+from tabveil.fitting.projection import Annealing
+from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Ledger, Relation
-from tabveil.projection import Annealing
 from tabveil.queries import Pairs, marginals_with_targets, random_linear_thresholds
-from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.sources.contributions import Contributions

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabveil.errors import InvalidInput
-from tabveil.grouping import grouped
+from tabveil.fitting.grouping import grouped
 from tabveil.release import Release
 from tabveil.release.conditions import spelled_conditions
 from tabveil.schema import Schema

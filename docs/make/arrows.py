@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from test_layers import SOURCE, imported_rooms, modules, room_of  # noqa: E402
 
 WIDE, HIGH, ACROSS, DOWN = 92, 24, 12, 74  # of a box, and between boxes
-DOOR = {"curator": "#d9770a", "privacy": "#d9770a", "projection": "#4a86c5"}
+DOOR = {"curator": "#d9770a", "privacy": "#d9770a", "release": "#4a86c5"}
 STYLE = """<style>
 text{font:12px system-ui,sans-serif;text-anchor:middle;fill:#24292f}
 rect{fill:#eef0f3;stroke:#7d8590;rx:5px} path{fill:none;stroke:#7d8590;stroke-opacity:.45}

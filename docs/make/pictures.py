@@ -21,11 +21,11 @@ import tabveil as tv
 from tabveil.curator import Curator, Workload, count
 from tabveil.datasets import DATASETS
 from tabveil.engines import Local
+from tabveil.fitting.projection import Measured, Relaxed, objective
+from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Door, Ledger, Protection, Relation
-from tabveil.projection import Measured, Relaxed, objective
 from tabveil.queries import GRID, Hard, Pairs, Soft
 from tabveil.report.plot import FIRST, SECOND
-from tabveil.rows import EncodedRows
 from tabveil.sources import Source
 from tabveil.tables.scale import MinMax
 from tabveil.tables.table import Codec, Table

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
+    from tabveil.fitting.synthesizer import RAP, RAPpp
     from tabveil.metrics import evaluate
     from tabveil.privacy import Budget, Ledger, Relation
     from tabveil.release import Release
     from tabveil.report import plot
     from tabveil.schema import Categorical, Numerical, Schema
-    from tabveil.synthesizer import RAP, RAPpp
 
     load = Release.load
 
@@ -25,7 +25,7 @@ ROOMS = {
     "privacy": ("Budget", "Ledger", "Relation"),
     "release": ("Release",),
     "schema": ("Categorical", "Numerical", "Schema"),
-    "synthesizer": ("RAP", "RAPpp"),
+    "fitting.synthesizer": ("RAP", "RAPpp"),
 }
 """Where public names live. They are loaded when they are first used, so that a device can be woken before."""
 

@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from tabveil import device
+from tabveil.fitting import device
 
 
 def main() -> None:

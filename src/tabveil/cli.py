@@ -22,8 +22,8 @@ from tabveil.discovery import found_document
 from tabveil.engines import ENGINES, engine_named
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.files import require_new
-from tabveil.logs import log_file
-from tabveil.presets import PRESETS
+from tabveil.fitting.logs import log_file
+from tabveil.fitting.presets import PRESETS
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of, rounded_up
 from tabveil.progress import progress_bar, stage_bar
 from tabveil.release.conditions import spelled_conditions
@@ -490,7 +490,7 @@ def plan(
 
     Example: `tabveil plan --schema schema.yaml --epsilon 1 --rows 50000`
     """
-    from tabveil.plan import epsilon_for, forecast, summary_tables
+    from tabveil.fitting.forecast import epsilon_for, forecast, summary_tables
 
     if (epsilon is None) == (want_error is None):
         raise InvalidInput("A plan needs either an ε or a wanted error.", "Give --epsilon or --want-error.")
@@ -504,7 +504,7 @@ def plan(
     else:
         found = forecast(declared, epsilon or 0.0, **settings)
     if file:
-        from tabveil.report.forecast import forecast_page
+        from tabveil.fitting.forecast_page import forecast_page
 
         forecast_page(found).save(file)
     if as_json:

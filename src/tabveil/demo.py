@@ -8,12 +8,12 @@ from rich.console import Console
 from tabveil.datasets import DATASETS
 from tabveil.errors import TabveilError
 from tabveil.files import atomic_write
+from tabveil.fitting.synthesizer import DELTA, RAPpp
 from tabveil.metrics import evaluate, summary_table
 from tabveil.privacy import Budget
 from tabveil.progress import progress_bar, stage_bar
 from tabveil.release.output import write
 from tabveil.report import page
-from tabveil.synthesizer import DELTA, RAPpp
 
 
 def run_demo(folder: Path, epsilon: float, rows: int, console: Console) -> None:

@@ -14,7 +14,7 @@ from rich.progress import (
 )
 
 from tabveil.errors import Interrupted
-from tabveil.rappp import Status
+from tabveil.fitting.rappp import Status
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from tabveil.audit.transcript import Draw, Heard
 from tabveil.audit.worlds import COMMON, MANY, OTHERS, TYPES, WORLDS
 from tabveil.columns import RULES
 from tabveil.errors import TabveilError
-from tabveil.presets import PRESETS
+from tabveil.fitting.presets import PRESETS
 from tabveil.privacy import Relation
 
 HOLDS = Finding("noise", "ε = 1", 100, True, 1.0, 0.7)

@@ -35,10 +35,10 @@ from tabveil.audit.worlds import (
 from tabveil.columns.moments import Spans
 from tabveil.curator import Curator
 from tabveil.discovery import threshold
+from tabveil.fitting.synthesizer import RAPpp
 from tabveil.privacy import Ledger, OpenDPNoise, Relation, gaussian_scale, selection_scale
 from tabveil.schema import Schema
 from tabveil.sources.contributions import Contributions
-from tabveil.synthesizer import RAPpp
 
 Patch = pytest.MonkeyPatch
 gaussian, top, measure, fit = OpenDPNoise.gaussian, OpenDPNoise.top, Curator.measure, RAPpp.fit
@@ -212,7 +212,7 @@ def cost_of_the_schema_forgotten(patch: Patch) -> None:
     def forgetful(promise: Any, door: Any, schema: Schema, settings: Any) -> dict:
         return statement(promise, door, schema.replaced(found=None), settings)
 
-    patch.setattr("tabveil.synthesizer.statement", forgetful)
+    patch.setattr("tabveil.fitting.synthesizer.statement", forgetful)
 
 
 def bought_lists_called_public(patch: Patch) -> None:

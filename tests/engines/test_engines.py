@@ -21,11 +21,11 @@ from tabveil import cli
 from tabveil.curator import Count, PointCounts, Workload, WorkloadCounts
 from tabveil.engines import ENGINES, Dask, Engine, Local, Spark
 from tabveil.errors import InvalidInput
-from tabveil.presets import PRESETS, Default
+from tabveil.fitting.presets import PRESETS, Default
+from tabveil.fitting.projection import Annealing
+from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Ledger, Relation
-from tabveil.projection import Annealing
 from tabveil.queries import Pairs, random_linear_thresholds
-from tabveil.rows import EncodedRows
 from tabveil.sources import Source
 from tabveil.tables.scale import Lattice, MinMax
 from tabveil.tables.table import Codec, Table

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from samples import SMALL, TINY, random_table
 from tabveil.curator import Workload, count
+from tabveil.fitting.projection import Relaxed
 from tabveil.privacy import Relation
-from tabveil.projection import Relaxed
 from tabveil.queries import (
     FAMILIES,
     GRID,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tabveil as tv
-from tabveil.projection import Relaxed
+from tabveil.fitting.projection import Relaxed
 from tabveil.queries import GRID, Hard, Pairs, Soft, Step
 from tabveil.queries.family import Evidence
 from tabveil.queries.tiles import SIDE, Tiles

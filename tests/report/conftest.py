@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import tabveil as tv
-from tabveil.presets import Default
-from tabveil.projection import Annealing
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 
 FAST = Annealing(8.0, stages=2, steps=5, tolerance=0.0)
 TINY = Default(rows=60, rounds=2, between_rounds=FAST, at_the_end=FAST)
@@ -61,9 +61,9 @@ def model(schema: tv.Schema) -> tv.RAPpp:
 @pytest.fixture(scope="session")
 def pages(model: tv.RAPpp, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The three pages as files."""
-    from tabveil.plan import forecast
+    from tabveil.fitting.forecast import forecast
+    from tabveil.fitting.forecast_page import forecast_page
     from tabveil.report import internal_page, page
-    from tabveil.report.forecast import forecast_page
 
     folder = tmp_path_factory.mktemp("pages")
     made = {

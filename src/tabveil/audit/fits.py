@@ -16,12 +16,12 @@ from tabveil.audit.mechanisms import EPSILONS
 from tabveil.audit.transcript import Draw, Heard, Impossible, Repeated
 from tabveil.audit.worlds import CATEGORY, COMMON, EXTREME, MANY, OTHERS, PLAIN, TYPES, WORLDS, World
 from tabveil.discovery import found_document, infer_schema
-from tabveil.presets import PRESETS, Default, Paper, Preset
+from tabveil.fitting.presets import PRESETS, Default, Paper, Preset
+from tabveil.fitting.projection import Annealing
+from tabveil.fitting.synthesizer import RAPpp
 from tabveil.privacy import GAUSSIAN, TOP, Ledger, Noise, Relation, epsilon_of
-from tabveil.projection import Annealing
 from tabveil.release import Release
 from tabveil.schema import Schema
-from tabveil.synthesizer import RAPpp
 
 # Privacy lives in the noisy answers. The optimiser never sees anything else, so for the white-box audits it
 # takes one step, and a fit takes milliseconds; for the black-box audits it works. Presets as they are follow

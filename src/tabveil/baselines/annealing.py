@@ -12,8 +12,8 @@ import pyarrow as pa
 from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.relaxed import codes_of_each
 from tabveil.curator import Workload, count
+from tabveil.fitting.projection import Annealing, Measured, Relaxed, project
 from tabveil.privacy import Budget, Relation
-from tabveil.projection import Annealing, Measured, Relaxed, project
 from tabveil.queries import Hard, random_mixed_marginals
 from tabveil.schema import Schema
 from tabveil.sources import Source

@@ -8,8 +8,8 @@ import numpy as np
 from tabveil.baselines.desk import Desk
 from tabveil.curator import Workload
 from tabveil.errors import InvalidInput
+from tabveil.fitting.ranks import learn_ranks
 from tabveil.queries import Marginals, QueryFamily
-from tabveil.ranks import learn_ranks
 from tabveil.tables.scale import Lattice, MinMax, Ranks
 from tabveil.tables.table import Axis, Domain, Table
 

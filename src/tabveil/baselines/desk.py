@@ -9,8 +9,8 @@ import pandas as pd
 
 from tabveil.curator import Count, Curator, PrivateRows, Workload, WorkloadCounts, unfolded
 from tabveil.errors import InvalidInput
+from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Budget, Door, Ledger, Noise, Protection, Relation
-from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.tables.table import Codec, Table

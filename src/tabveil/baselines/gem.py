@@ -15,7 +15,7 @@ from tabveil.baselines.binned import Binned, BinnedDesk, Codes
 from tabveil.baselines.network import Layers, bounded, new_layers, through
 from tabveil.baselines.relaxed import drawing
 from tabveil.curator import Answer
-from tabveil.projection import Measured, Relaxed, objective
+from tabveil.fitting.projection import Measured, Relaxed, objective
 from tabveil.queries import Hard, Marginals, marginals_with_targets
 from tabveil.tables.table import Domain
 

@@ -16,8 +16,8 @@ from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.desk import Desk, Embedding
 from tabveil.baselines.network import Layers, bounded, new_layers, through
 from tabveil.baselines.relaxed import codes_of_each
+from tabveil.fitting.projection import Relaxed
 from tabveil.privacy import Budget, Relation
-from tabveil.projection import Relaxed
 from tabveil.queries import GRID
 from tabveil.schema import Schema
 from tabveil.tables.scale import MinMax

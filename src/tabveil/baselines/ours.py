@@ -9,10 +9,10 @@ import pandas as pd
 import pyarrow as pa
 
 from tabveil.baselines.baseline import Baseline, Fitted
-from tabveil.presets import Default, Paper
+from tabveil.fitting.presets import Default, Paper
+from tabveil.fitting.synthesizer import RAPpp
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
-from tabveil.synthesizer import RAPpp
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tabveil.baselines.binned import Codes
-from tabveil.projection import Relaxed
+from tabveil.fitting.projection import Relaxed
 from tabveil.tables.table import Domain
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from tabveil.fitting.synthesizer import RAPpp
 from tabveil.privacy import Noise, OpenDPNoise
 from tabveil.privacy.noise import Integers
-from tabveil.synthesizer import RAPpp
 
 Build = Callable[[], Noise]
 """A source of noise for each fit."""

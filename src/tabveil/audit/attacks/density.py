@@ -16,8 +16,8 @@ import pandas as pd
 from tabveil.audit.attacks.builds import Build, Built
 from tabveil.audit.estimator import ALARM, SHOWN, least_chance
 from tabveil.audit.finding import Finding
-from tabveil.presets import Default
-from tabveil.projection import Annealing
+from tabveil.fitting.presets import Default
+from tabveil.fitting.projection import Annealing
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.tables.table import Codec

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from tabveil.curator import Curator
+from tabveil.fitting.rappp import Result, Status
 from tabveil.privacy import Protection, Relation
-from tabveil.rappp import Result, Status
 from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Domain
 

@@ -12,7 +12,7 @@ import numpy as np
 from tabveil.columns import Categorical, Labels
 from tabveil.columns.words import key
 from tabveil.curator import Curator
-from tabveil.ranks import onto_simplex
+from tabveil.fitting.ranks import onto_simplex
 from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Grouping
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tabveil.rappp import Status
+from tabveil.fitting.rappp import Status
 
 LOG = logging.getLogger("tabveil")
 LOG.addHandler(logging.NullHandler())

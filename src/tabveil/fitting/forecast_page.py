@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tabveil.plan import Forecast
+from tabveil.fitting.forecast import Forecast
 from tabveil.report.page import Chart, Figures, Grid, Note, Page, Prose, Section
 from tabveil.report.pairs import heat_map
 from tabveil.report.plot import FIRST, altair

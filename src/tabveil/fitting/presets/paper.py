@@ -15,11 +15,11 @@ import numpy as np
 
 from tabveil.curator import Curator, Workload
 from tabveil.errors import InvalidInput
-from tabveil.presets.preset import Task, Watch
+from tabveil.fitting.presets.preset import Task, Watch
+from tabveil.fitting.projection import Annealing, Relaxed
+from tabveil.fitting.rappp import Ask, Plan, Result, rappp
 from tabveil.privacy import Relation
-from tabveil.projection import Annealing, Relaxed
 from tabveil.queries import Marginals, QueryFamily, marginals_with_targets, random_linear_thresholds
-from tabveil.rappp import Ask, Plan, Result, rappp
 from tabveil.schema import Schema
 from tabveil.tables.scale import MinMax
 from tabveil.tables.table import Domain

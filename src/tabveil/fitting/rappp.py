@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
-from tabveil.projection import Annealing, Measured, Relaxed, project
+from tabveil.fitting.projection import Annealing, Measured, Relaxed, project
 
 
 @dataclass(frozen=True)

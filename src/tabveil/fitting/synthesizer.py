@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tabveil import device
 from tabveil.curator import Curator
 from tabveil.engines import Engine, Local, engine_named
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.grouping import SHARE as GROUPING_SHARE
-from tabveil.grouping import learn_groupings, reduced, widest
-from tabveil.logs import LOG, logged
-from tabveil.presets import PRESETS, Default, Preset, Task
+from tabveil.fitting import device
+from tabveil.fitting.grouping import SHARE as GROUPING_SHARE
+from tabveil.fitting.grouping import learn_groupings, reduced, widest
+from tabveil.fitting.logs import LOG, logged
+from tabveil.fitting.presets import PRESETS, Default, Preset, Task
+from tabveil.fitting.rappp import Result, Status
+from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import (
     DELTA,
     Budget,
@@ -33,11 +35,9 @@ from tabveil.privacy import (
     relation_named,
 )
 from tabveil.queries.measurement import Measurement
-from tabveil.rappp import Result, Status
 from tabveil.release import Release
 from tabveil.release.repair import require_satisfiable
 from tabveil.release.statement import charge_for_schema, statement
-from tabveil.rows import EncodedRows
 from tabveil.schema import Schema
 from tabveil.sources import Source, engine_of
 from tabveil.tables.table import Codec

@@ -17,13 +17,13 @@ from rich.table import Table as Grid
 
 from tabveil.columns import Categorical
 from tabveil.errors import InvalidInput
-from tabveil.grouping import MOST, large_columns
-from tabveil.grouping import SHARE as GROUPING_SHARE
-from tabveil.presets import Default, Task
-from tabveil.presets.default import Outline, bins_for
+from tabveil.fitting.grouping import MOST, large_columns
+from tabveil.fitting.grouping import SHARE as GROUPING_SHARE
+from tabveil.fitting.presets import Default, Task
+from tabveil.fitting.presets.default import Outline, bins_for
+from tabveil.fitting.ranks import LEVELS
 from tabveil.privacy import DELTA, Budget, Protection, Relation
 from tabveil.queries import GRID, Pairs
-from tabveil.ranks import LEVELS
 from tabveil.schema import Schema
 
 SHOWN = 8  # lines of columns and pairs on the terminal

@@ -13,12 +13,12 @@ import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
-from tabveil.presets.preset import Task, Watch
+from tabveil.fitting.presets.preset import Task, Watch
+from tabveil.fitting.projection import LOGIT_LIMIT, Annealing, Relaxed, project
+from tabveil.fitting.ranks import learn_ranks
+from tabveil.fitting.rappp import Ask, Plan, Result, Status, rappp, rehearse
 from tabveil.privacy import Relation
-from tabveil.projection import LOGIT_LIMIT, Annealing, Relaxed, project
 from tabveil.queries import GRID, Pairs, QueryFamily, random_projected_histograms
-from tabveil.ranks import learn_ranks
-from tabveil.rappp import Ask, Plan, Result, Status, rappp, rehearse
 from tabveil.tables.scale import Lattice
 from tabveil.tables.table import Domain
 
