@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 import tabveil as tv
+from tabveil.cli.progress import progress_bar, stage_bar
 from tabveil.discovery import DELTA as DISCOVERY_DELTA
 from tabveil.discovery import found_document
 from tabveil.engines import ENGINES, engine_named
@@ -25,7 +26,6 @@ from tabveil.files import require_new
 from tabveil.fitting.logs import log_file
 from tabveil.fitting.presets import PRESETS
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of, rounded_up
-from tabveil.progress import progress_bar, stage_bar
 from tabveil.release.conditions import spelled_conditions
 from tabveil.release.output import write
 from tabveil.schema import TODO, read_document, save_document
@@ -101,7 +101,7 @@ def demo(
 
     Example: `tabveil demo -o demo`
     """
-    from tabveil.demo import run_demo
+    from tabveil.cli.demo import run_demo
 
     run_demo(_free(folder), epsilon, rows, out)
 

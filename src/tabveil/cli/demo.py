@@ -5,13 +5,13 @@ from pathlib import Path
 import pyarrow as pa
 from rich.console import Console
 
+from tabveil.cli.progress import progress_bar, stage_bar
 from tabveil.datasets import DATASETS
 from tabveil.errors import TabveilError
 from tabveil.files import atomic_write
 from tabveil.fitting.synthesizer import DELTA, RAPpp
 from tabveil.metrics import evaluate, summary_table
 from tabveil.privacy import Budget
-from tabveil.progress import progress_bar, stage_bar
 from tabveil.release.output import write
 from tabveil.report import page
 
