@@ -66,8 +66,8 @@ from tabveil.engines import ENGINES, engine_named
 from tabveil.fitting.presets import Default
 from tabveil.fitting.projection import Annealing
 from tabveil.queries import FAMILIES
-from tabveil.tables.scale import MinMax
 from tabveil.sources import Source
+from tabveil.tables.scale import MinMax
 from tabveil.tables.table import Codec
 
 random = np.random.default_rng(0)

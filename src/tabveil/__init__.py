@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 ROOMS = {
     "errors": ("BudgetExceeded", "InvalidInput", "LedgerDamaged", "TabveilError"),
+    "fitting.synthesizer": ("RAP", "RAPpp"),
     "metrics": ("evaluate",),
     "privacy": ("Budget", "Ledger", "Relation"),
     "release": ("Release",),
     "schema": ("Categorical", "Numerical", "Schema"),
-    "fitting.synthesizer": ("RAP", "RAPpp"),
 }
 """Where public names live. They are loaded when they are first used, so that a device can be woken before."""
 
