@@ -17,10 +17,10 @@ from tabveil.errors import InvalidInput
 from tabveil.fitting.presets import Default
 from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger, Relation, epsilon_of, rho_of, rounded_up
+from tabveil.release.statement import assumed_public
 from tabveil.report.evidence import Evidence
 from tabveil.report.guarantee import Risk, section
 from tabveil.schema import rule_mark
-from tabveil.statement import assumed_public
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 HASTY = Default(rows=20, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
