@@ -38,7 +38,7 @@ PRELOADED = (jax, numpy, opendp, optax, pandas, pyarrow, pydantic, scipy, yaml)
 ROOT = Path(__file__).parents[1]
 TESTS = {
     "privacy/budget.py": ["tests/privacy/test_budget.py"],
-    "privacy/noise.py": ["tests/privacy/test_noise.py"],
+    "privacy/noise.py": ["tests/privacy/test_noise.py", "tests/privacy/test_door.py"],
     "privacy/ledger.py": ["tests/privacy/test_ledger.py"],
     "privacy/ledger_file.py": ["tests/privacy/test_ledger.py"],
     "privacy/journal.py": ["tests/privacy/test_ledger.py"],
