@@ -25,8 +25,8 @@ class Size:
     all_worlds: bool
 
 
-QUICK = Size(draws=40_000, picks=4_000, runs=400, samples=60, searches=400, fits=2, all_worlds=False)
-FULL = Size(draws=1_000_000, picks=40_000, runs=2_000, samples=500, searches=10_000, fits=10, all_worlds=True)
+QUICK = Size(draws=40_000, picks=4_000, runs=200, samples=40, searches=400, fits=1, all_worlds=False)
+FULL = Size(draws=1_000_000, picks=40_000, runs=400, samples=200, searches=5_000, fits=4, all_worlds=True)
 
 
 @dataclass(frozen=True)

@@ -45,20 +45,21 @@ def jobs(size: Size) -> list[Job]:
         worlds = WORLDS if size.all_worlds else WORLDS[number % len(WORLDS) :][:1]
         white += [WhiteBox("default", w, relation, epsilon, size.runs) for w in worlds]
     # In `OTHERS` anything but noisy answers would tell the tables apart at once, so few runs will do.
-    runs = max(20, size.runs // 10)
+    runs = max(40, size.runs // 8)
     white += [WhiteBox("default", w, r, 4.0, runs) for w in OTHERS for r in w.relations]
     white += [WhiteBox("paper", EXTREME, relation, 4.0, size.runs) for relation in Relation]
     white += [WhiteBox("paper", TYPES, relation, 4.0, runs) for relation in Relation]
     # A search hands counts of the values it meets to the noise, so both tables must hold the same ones; how
     # often it names one that only the target holds is counted by `LoneValue`.
     white += [WhiteBox("default", COMMON, relation, 4.0, runs, bought=True) for relation in Relation]
-    used = [AsUsed(name, world, r, size.fits) for name, world in USED for r in world.relations]
+    used = [AsUsed(name, world, r, max(1, size.fits // slow)) for name, world, slow in USED for r in Relation]
     black = [BlackBox(CATEGORY, relation, 10.0, size.samples) for relation in Relation]
     return [*white, *used, *black, *(WholeCost(relation) for relation in Relation)]
 
 
-USED = (("default", TYPES), ("default", MANY), ("paper", TYPES))
-"""Presets as they are, on small worlds and on one with enough columns and rows for every rule of theirs."""
+USED = (("default", TYPES, 1), ("default", MANY, 1), ("paper", TYPES, 10))
+"""Presets as they are, on small worlds and on one with enough columns and rows for every rule of theirs; and
+how much slower each is than the first."""
 
 
 @dataclass(frozen=True)
