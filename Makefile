@@ -38,7 +38,7 @@ release: $(VENV)/installed-for-tests
 	  (cd $$clean && venv/bin/tabveil demo --out demo --rows 2000) && rm -rf $$clean
 	@echo "dist/ holds what could be uploaded."
 
-# Tries to break the privacy claim (about 40 minutes on two free processors), then the long tests, then other versions.
+# Tries to break the privacy claim (about 25 minutes on two free processors), then the long tests, then other versions.
 audit: $(VENV)/installed-for-tests
 	$(BIN)/tabveil audit
 	$(BIN)/python -m pytest -m slow
