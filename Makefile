@@ -6,7 +6,7 @@ PIP = python -m pip install --quiet --disable-pip-version-check
 INSTALL = $(BIN)/$(PIP) --constraint constraints.txt
 CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/sources/contributions.py,*/tabveil/release/statement.py
 PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/test_units.py \
-  tests/test_faults.py tests/test_columns.py tests/test_any_cell.py tests/test_table.py tests/test_statement.py
+  tests/test_faults.py tests/test_columns.py tests/test_table.py tests/test_statement.py
 
 .PHONY: demo test lowest newest docs release audit attacks coverage mutants format clean browser
 

@@ -97,6 +97,7 @@ def test_the_charges_of_a_release_add_up_to_what_it_states() -> None:
 
 
 def test_the_page_and_its_risk_curve_hold_for_everything(tmp_path) -> None:
+    pytest.importorskip("altair")
     release = fitted(bought())
     fit_alone = fitted(tv.Schema.from_dict(bought().to_dict() | {"found": None}))
     page = str(section(Evidence(release)).blocks)
