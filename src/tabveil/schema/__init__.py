@@ -1,21 +1,15 @@
 """What may be known about a table before anyone looks at it: columns, values, bounds, targets, rules."""
 
+from tabveil.columns import RULES, Categorical, Numerical
+from tabveil.columns.words import closest, did_you_mean, key, short, shown
 from tabveil.schema.schema import (
-    RULES,
     TODO,
-    Categorical,
-    Numerical,
     Privacy,
     Schema,
-    closest,
-    did_you_mean,
-    key,
     kind_axis,
     read_document,
     rule_mark,
     save_document,
-    short,
-    shown,
 )
 
 __all__ = [

@@ -11,31 +11,12 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, StrictInt, StrictStr, model_validator
 
-from tabveil.columns import RULES, Categorical, Column, Drop, Id, figures_of
-from tabveil.columns import Numerical as Numerical
+from tabveil.columns import RULES, Categorical, Column, Drop, Id, Numerical, figures_of
 from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists, text_keys
-from tabveil.columns.words import check_text, closest, did_you_mean, key, short, shown
+from tabveil.columns.words import check_text, did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
 from tabveil.schema.constraints import Constraint, parse_constraints
-
-__all__ = [
-    "RULES",
-    "TODO",
-    "Categorical",
-    "Numerical",
-    "Privacy",
-    "Schema",
-    "closest",
-    "did_you_mean",
-    "key",
-    "kind_axis",
-    "read_document",
-    "rule_mark",
-    "save_document",
-    "short",
-    "shown",
-]
 
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 TODO = "TODO"  # what `schema init` leaves for the owner to fill in
