@@ -60,7 +60,9 @@ def people(table: str, folder: str | None, repeat: int) -> People:
     """Fresh people for each repeat."""
     if table in DATASETS:
         made = DATASETS[table]
-        return People(made.schema(), made.frame(POOL, 2 * repeat), made.frame(10 * POOL, 2 * repeat + 1))
+        return People(
+            made.schema(), made.frame(POOL, 2 * repeat), made.frame(10 * POOL, 2 * repeat + 1)
+        )
     prepared = TABLES[table].prepare(folder)
     drawn = prepared.train.sample(POOL, random_state=repeat).reset_index(drop=True)
     return People(prepared.schema, drawn, prepared.test.sample(10 * POOL, random_state=repeat))
@@ -96,7 +98,9 @@ def cells(tables: Sequence[str], repeats: int) -> Iterator[Cell]:
         for table in tables:
             for system in ORDER:
                 graded = system in ORDER[:3]
-                yield from (Cell(table, system, e, repeat) for e in (EPSILONS if graded else (math.inf,)))
+                yield from (
+                    Cell(table, system, e, repeat) for e in (EPSILONS if graded else (math.inf,))
+                )
 
 
 def main() -> None:
@@ -107,10 +111,18 @@ def main() -> None:
     options.add_argument("--data-dir", help="where adult.parquet lies; or set TABVEIL_DATA")
     options.add_argument("--tables", nargs="+", default=["census", "adult"])
     options.add_argument("--repeats", type=int, default=2, help="throws of the coins")
-    options.add_argument("--runs", type=int, default=200, help="fits per world of the attack on counts")
-    options.add_argument("--draws", type=int, default=60_000, help="of noise per world, for the testers")
-    options.add_argument("--python", type=Path, help="with outsiders/requirements.txt; else ours alone")
-    options.add_argument("--auditorium", nargs=2, metavar=("PYTHON", "CODE"), help="for DP-Auditorium")
+    options.add_argument(
+        "--runs", type=int, default=200, help="fits per world of the attack on counts"
+    )
+    options.add_argument(
+        "--draws", type=int, default=60_000, help="of noise per world, for the testers"
+    )
+    options.add_argument(
+        "--python", type=Path, help="with outsiders/requirements.txt; else ours alone"
+    )
+    options.add_argument(
+        "--auditorium", nargs=2, metavar=("PYTHON", "CODE"), help="for DP-Auditorium"
+    )
     options.add_argument("--show", action="store_true", help="only print what is there")
     asked = options.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -122,7 +134,7 @@ def main() -> None:
     show(asked.out)
 
 
-# -- rows: the density attack and Anonymeter -----------------------------------------------------------------
+# -- rows: the density attack and Anonymeter -------------------------------------------------------
 
 
 def rows(asked: argparse.Namespace) -> None:
@@ -151,17 +163,25 @@ def rows(asked: argparse.Namespace) -> None:
     if elsewhere:
         outside(asked.python, "mst.py", *map(str, elsewhere))
     if asked.python:
-        new = [c.folder(asked.out) for c in plan if not (c.folder(asked.out) / "anonymeter.json").exists()]
+        new = [
+            c.folder(asked.out)
+            for c in plan
+            if not (c.folder(asked.out) / "anonymeter.json").exists()
+        ]
         if new:
             outside(asked.python, "anonymeter_risks.py", SECRET, *map(str, new))
-    done = {(r["attack"], r["table"], r["system"], r["epsilon"], r["repeat"]) for r in read(asked.out)}
+    done = {
+        (r["attack"], r["table"], r["system"], r["epsilon"], r["repeat"]) for r in read(asked.out)
+    }
     for cell in plan:
         key = cell.table, cell.system, cell.epsilon, cell.repeat
         folder = cell.folder(asked.out)
         if ("density", *key) not in done:
             write(asked.out, "density", *key, density(cell, folder, asked.data_dir))
         if ("Anonymeter", *key) not in done and (folder / "anonymeter.json").exists():
-            write(asked.out, "Anonymeter", *key, json.loads((folder / "anonymeter.json").read_text()))
+            write(
+                asked.out, "Anonymeter", *key, json.loads((folder / "anonymeter.json").read_text())
+            )
 
 
 def coins(repeat: int) -> np.ndarray:
@@ -174,7 +194,10 @@ def density(cell: Cell, folder: Path, data_dir: str | None) -> dict[str, list[fl
     scores = suspicion(
         known.pool, pd.read_parquet(folder / "synthetic.parquet"), known.reference, known.schema
     )
-    return {"members": scores[inside].round(5).tolist(), "others": scores[~inside].round(5).tolist()}
+    return {
+        "members": scores[inside].round(5).tolist(),
+        "others": scores[~inside].round(5).tolist(),
+    }
 
 
 def domain_of(schema: Schema) -> dict[str, Any]:
@@ -200,12 +223,14 @@ def outside(python: Path, script: str, *more: str, path: str | None = None) -> N
     )
 
 
-# -- noisy counts --------------------------------------------------------------------------------------------
+# -- noisy counts ----------------------------------------------------------------------------------
 
 
 def counts(asked: argparse.Namespace) -> None:
     """Many fits with one person and without."""
-    done = {(r["table"], r["system"], r["epsilon"]) for r in read(asked.out) if r["attack"] == "counts"}
+    done = {
+        (r["table"], r["system"], r["epsilon"]) for r in read(asked.out) if r["attack"] == "counts"
+    }
     for table in asked.tables:
         known = people(table, asked.data_dir, 0)
         others, target = known.pool[1:].reset_index(drop=True), known.pool[:1]
@@ -218,10 +243,17 @@ def counts(asked: argparse.Namespace) -> None:
                 without, present = losses(build, known.schema, others, target, epsilon, runs)
                 found = {"without": without.tolist(), "present": present.tolist()}
                 write(asked.out, "counts", table, system, epsilon, 0, found)
-                print("counts", table, system, epsilon, f"{time.perf_counter() - started:.0f} s", flush=True)
+                print(
+                    "counts",
+                    table,
+                    system,
+                    epsilon,
+                    f"{time.perf_counter() - started:.0f} s",
+                    flush=True,
+                )
 
 
-# -- testers from another hand -------------------------------------------------------------------------------
+# -- testers from another hand ---------------------------------------------------------------------
 
 
 class Half(OpenDPNoise):
@@ -260,13 +292,19 @@ def draw(folder: Path, draws: int) -> None:
         worlds = NoisyPick(build, 1.0, draws // 3).worlds(selection_scale(Fraction(1, 8), 1, 1))
         drawn |= {f"{name}/without": worlds[0], f"{name}/present": worlds[1]}
         cases.append(
-            {"name": name, "system": system, "epsilon": 1.0, "tester": "hockey-stick", "allowed": 0.0}
+            {
+                "name": name,
+                "system": system,
+                "epsilon": 1.0,
+                "tester": "hockey-stick",
+                "allowed": 0.0,
+            }
         )
     (folder / "asked.json").write_text(json.dumps(cases))
     np.savez(folder / "draws.npz", **drawn)
 
 
-# -- results -------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def read(out: Path) -> list[dict[str, Any]]:
@@ -274,8 +312,16 @@ def read(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def write(out: Path, attack: str, table: str, system: str, epsilon: float, repeat: int, found: Any) -> None:
-    line = {"attack": attack, "table": table, "system": system, "epsilon": epsilon, "repeat": repeat}
+def write(
+    out: Path, attack: str, table: str, system: str, epsilon: float, repeat: int, found: Any
+) -> None:
+    line = {
+        "attack": attack,
+        "table": table,
+        "system": system,
+        "epsilon": epsilon,
+        "repeat": repeat,
+    }
     with (out / "results.jsonl").open("a") as file:
         file.write(json.dumps({**line, "found": found}) + "\n")
 
@@ -287,7 +333,9 @@ def show(out: Path) -> None:
         grouped: dict[tuple[str, str, float], list[Any]] = {}
         for line in results:
             if line["attack"] == attack:
-                grouped.setdefault((line["table"], line["system"], line["epsilon"]), []).append(line["found"])
+                grouped.setdefault((line["table"], line["system"], line["epsilon"]), []).append(
+                    line["found"]
+                )
         lines = [
             {
                 "table": table,
@@ -355,7 +403,10 @@ def area(risk: Risk) -> float:
 def density_figures(found: list[dict[str, list[float]]], epsilon: float) -> dict[str, str]:
     members, others = (np.concatenate([f[name] for f in found]) for name in ("members", "others"))
     random = np.random.default_rng(0)
-    again = [(random.choice(members, len(members)), random.choice(others, len(others))) for _ in range(1000)]
+    again = [
+        (random.choice(members, len(members)), random.choice(others, len(others)))
+        for _ in range(1000)
+    ]
     figures = {}
     for name, score in (("AUC", auc), ("found at 1% accused", caught)):
         low, high = np.quantile([score(*pair) for pair in again], [0.025, 0.975])
@@ -386,14 +437,17 @@ def caught(members: np.ndarray, others: np.ndarray) -> float:
 def anonymeter_figures(found: list[dict[str, dict[str, int]]], epsilon: float) -> dict[str, str]:
     figures = {}
     for how in found[0]:
-        tried, members, others = (sum(f[how][name] for f in found) for name in ("tried", "members", "others"))
+        tried, members, others = (
+            sum(f[how][name] for f in found) for name in ("tried", "members", "others")
+        )
         figures[how] = risk(tried, members, others) if tried else "no question"
     most = "" if math.isinf(epsilon) else f"{1 - math.exp(-epsilon):.2f}"
     return {**figures, "allowed by ε": most}
 
 
 def risk(tried: int, members: int, others: int) -> str:
-    """Anonymeter's risk: what members lose beyond others, of what there is to lose; with 95 % intervals."""
+    """Anonymeter's risk: what members lose beyond others, of what there is to lose; with 95 %
+    intervals."""
     (rate, error), (usual, usual_error) = wilson(members, tried), wilson(others, tried)
     value = (rate - usual) / (1 - usual)
     spread = math.hypot(error / (1 - usual), usual_error * (1 - rate) / (1 - usual) ** 2)
@@ -417,7 +471,9 @@ def counts_figures(found: list[dict[str, list[float]]], epsilon: float) -> dict[
     return {
         "right": f"{right / asked:.1%} ({rate - error:.1%} to {rate + error:.1%})",
         **dict.fromkeys(("allowed by ε", "by ρ"), ""),
-        **dict(zip(("allowed by ε", "by ρ"), (f"{limit.guess:.1%}" for limit in limits), strict=False)),
+        **dict(
+            zip(("allowed by ε", "by ρ"), (f"{limit.guess:.1%}" for limit in limits), strict=False)
+        ),
         "ε proved": f"{proved.epsilon:.2f}",
         "for any shape": f"{proved.any_shape:.2f}",
         "runs a world": str(len(without)),

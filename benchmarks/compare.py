@@ -1,10 +1,12 @@
-"""Accuracy, time and memory of presets on a folder with train, test and schema, in one run on one machine.
+"""Accuracy, time and memory of presets on a folder with train, test and schema, in one run on one
+machine.
 
-    python benchmarks/compare.py FOLDER -o results/ny --presets default paper --epsilons 0.1 1 10 --seeds 3
+    python benchmarks/compare.py FOLDER -o results/ny --presets default paper \\
+        --epsilons 0.1 1 10 --seeds 3
 
-FOLDER holds train.parquet, test.parquet and schema.yaml. Each fit is a fresh process, as on the command line.
-Synthetic rows stay in the output folder, so they can be scored by other programs too. NOT PRIVATE.
-"""
+FOLDER holds train.parquet, test.parquet and schema.yaml. Each fit is a fresh process, as on the
+command line. Synthetic rows stay in the output folder, so they can be scored by other programs too.
+NOT PRIVATE."""
 
 import argparse
 import json
@@ -51,14 +53,33 @@ def main() -> None:
     show(pd.DataFrame(lines))
 
 
-def measure(asked: argparse.Namespace, schema: Schema, preset: str, epsilon: float, seed: int) -> dict:
+def measure(
+    asked: argparse.Namespace, schema: Schema, preset: str, epsilon: float, seed: int
+) -> dict:
     """One fit in a process of its own, sampled and scored."""
     name = f"{preset}-{asked.neighbours}-{epsilon:g}-{seed}"
     release, sample = asked.out / f"{name}.release", asked.out / f"{name}.parquet"
     cost = timed_fit(
-        asked.folder, release, epsilon=epsilon, preset=preset, neighbours=asked.neighbours, seed=seed
+        asked.folder,
+        release,
+        epsilon=epsilon,
+        preset=preset,
+        neighbours=asked.neighbours,
+        seed=seed,
     )
-    draw = [sys.executable, "-m", "tabveil", "sample", release, "-n", asked.rows, "--seed", 0, "-o", sample]
+    draw = [
+        sys.executable,
+        "-m",
+        "tabveil",
+        "sample",
+        release,
+        "-n",
+        asked.rows,
+        "--seed",
+        0,
+        "-o",
+        sample,
+    ]
     subprocess.run([str(word) for word in draw], check=True, stdout=subprocess.DEVNULL)
     scores = evaluate(
         real=asked.folder / "train.parquet",
@@ -67,7 +88,11 @@ def measure(asked: argparse.Namespace, schema: Schema, preset: str, epsilon: flo
         schema=schema,
     )
     return dict(
-        zip(COLUMNS, (preset, epsilon, seed, round(cost.seconds, 1), round(cost.gigabytes, 2)), strict=True)
+        zip(
+            COLUMNS,
+            (preset, epsilon, seed, round(cost.seconds, 1), round(cost.gigabytes, 2)),
+            strict=True,
+        )
     ) | {line.label: line.value for line in summary(scores)}
 
 

@@ -1,11 +1,11 @@
-"""All flights out of New York City in 2013, as they come: missing cells, moments, 4,000 tail numbers.
+"""All flights out of New York City in 2013, as they come: missing cells, moments, 4,000 tail
+numbers.
 
     python benchmarks/flights.py nycflights13.parquet OUT          # fit at ε = 1, sample, compare
 
-The schema is written from public knowledge: clock times, the calendar of 2013, the carriers, airports and
-registered tail numbers (whose lists are public; they are read off the published file here). NOT private:
-the comparison at the end looks at the real rows.
-"""
+The schema is written from public knowledge: clock times, the calendar of 2013, the carriers,
+airports and registered tail numbers (whose lists are public; they are read off the published file
+here). NOT private: the comparison at the end looks at the real rows."""
 
 import argparse
 import json
@@ -28,12 +28,14 @@ CONSTRAINTS = [
     "if arr_time is missing then arr_delay is missing",
     "if arr_delay is missing then air_time is missing",
     "if arr_delay is not missing then air_time is not missing",
-    "if arr_time > 600 then dep_time <= arr_time",  # others arrive in the small hours of the next day
+    # others arrive in the small hours of the next day
+    "if arr_time > 600 then dep_time <= arr_time",
 ]
 
 
 def flights_schema(frame: pd.DataFrame) -> tv.Schema:
-    """The public schema; lists of carriers, airports and tail numbers come from the published table."""
+    """The public schema; lists of carriers, airports and tail numbers come from the published
+    table."""
 
     def listed(name: str) -> dict:
         return {"type": "categorical", "values": sorted(frame[name].dropna().unique().tolist())}
@@ -104,7 +106,9 @@ def compared(real: pd.DataFrame, synthetic: pd.DataFrame) -> dict:
 
 
 def total_variation(real: pd.DataFrame, synthetic: pd.DataFrame, names: list[str]) -> float:
-    shares = [frame.value_counts(names, normalize=True, dropna=False) for frame in (real, synthetic)]
+    shares = [
+        frame.value_counts(names, normalize=True, dropna=False) for frame in (real, synthetic)
+    ]
     return float(shares[0].sub(shares[1], fill_value=0).abs().sum() / 2)
 
 

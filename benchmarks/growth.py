@@ -1,11 +1,12 @@
-"""How time and memory grow with rows, columns, categories and targets: one fresh `tabveil fit` per line.
+"""How time and memory grow with rows, columns, categories and targets: one fresh `tabveil fit` per
+line.
 
     python benchmarks/growth.py -o results/growth                    # everything, resumable
     python benchmarks/growth.py -o results/growth --only columns
 
-Tables are simulated (see simulate.py) and removed again. "foretold" is what `tabveil plan` says; "reading" is
-the time to decode the same file with nothing else done, in the same run, as a measure of the machine.
-"""
+Tables are simulated (see simulate.py) and removed again. "foretold" is what `tabveil plan` says;
+"reading" is the time to decode the same file with nothing else done, in the same run, as a measure
+of the machine."""
 
 import argparse
 import json
@@ -31,7 +32,10 @@ GROWING = {
     "categories": [replace(BASE, categories=size) for size in (4, 16, 64)],
     "targets": [replace(BASE, targets=targets) for targets in (0, 1, 3, 5)],
     "classes": [replace(BASE, classes=classes) for classes in (2, 4, 7)],
-    "one sort": [replace(BASE, categorical=0, numerical=60), replace(BASE, categorical=60, numerical=0)],
+    "one sort": [
+        replace(BASE, categorical=0, numerical=60),
+        replace(BASE, categorical=60, numerical=0),
+    ],
 }
 
 

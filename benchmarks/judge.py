@@ -1,4 +1,5 @@
-"""Scores synthetic rows against real ones, apart from the code of tabveil: for comparing with other systems.
+"""Scores synthetic rows against real ones, apart from the code of tabveil: for comparing with other
+systems.
 
     python benchmarks/judge.py OUT/ny synthetic.parquet
 
@@ -35,7 +36,9 @@ class Judge:
     def __init__(self, folder: Path) -> None:
         schema = yaml.safe_load((folder / "schema.yaml").read_text())
         self.columns, self.targets = schema["columns"], schema["targets"]
-        kinds = {name: rule["type"] for name, rule in self.columns.items() if name not in self.targets}
+        kinds = {
+            name: rule["type"] for name, rule in self.columns.items() if name not in self.targets
+        }
         self.categorical = [name for name, kind in kinds.items() if kind == "categorical"]
         self.numerical = [name for name, kind in kinds.items() if kind == "numerical"]
         self.sizes, self.classes = (
@@ -45,7 +48,10 @@ class Judge:
         train = pd.read_parquet(folder / "train.parquet")
         numbers = train[self.numerical].to_numpy(float)
         self.low, self.high = numbers.min(0), numbers.max(0)
-        self.train, self.test = self.rows(train), self.rows(pd.read_parquet(folder / "test.parquet"))
+        self.train, self.test = (
+            self.rows(train),
+            self.rows(pd.read_parquet(folder / "test.parquet")),
+        )
 
     def rows(self, frame: pd.DataFrame) -> Rows:
         numbers = frame[self.numerical].apply(pd.to_numeric).to_numpy(float)
@@ -54,15 +60,26 @@ class Judge:
 
     def _codes(self, frame: pd.DataFrame, names: list[str]) -> np.ndarray:
         lists = {name: [str(value) for value in self.columns[name]["values"]] for name in names}
-        return np.stack([pd.Categorical(frame[n].astype(str), lists[n]).codes.astype(int) for n in names], 1)
+        return np.stack(
+            [pd.Categorical(frame[n].astype(str), lists[n]).codes.astype(int) for n in names], 1
+        )
 
     def score(self, synthetic: pd.DataFrame) -> dict[str, float]:
         """Means over targets, cross-tables, queries and columns."""
         rows = self.rows(synthetic)
-        linear, trees = zip(*(self._f1(rows, target) for target in range(len(self.targets))), strict=True)
-        found = {"F1 linear": np.mean(linear), "F1 trees": np.mean(trees), "CM": self._cross_tables(rows)}
+        linear, trees = zip(
+            *(self._f1(rows, target) for target in range(len(self.targets))), strict=True
+        )
+        found = {
+            "F1 linear": np.mean(linear),
+            "F1 trees": np.mean(trees),
+            "CM": self._cross_tables(rows),
+        }
         random = np.random.default_rng(5)
-        found |= {f"MM {where}": self._marginals(rows, where, random) for where in ("uniform", "quantiles")}
+        found |= {
+            f"MM {where}": self._marginals(rows, where, random)
+            for where in ("uniform", "quantiles")
+        }
         found["KS"] = np.mean(
             [distance(*pair) for pair in zip(self.train.numbers.T, rows.numbers.T, strict=True)]
         )
@@ -74,7 +91,8 @@ class Judge:
         if len(np.unique(labels)) < 2:
             return 0.0, 0.0
         margins = [
-            self._onehot(self.test) @ logistic(self._onehot(rows), labels == k) for k in np.unique(labels)
+            self._onehot(self.test) @ logistic(self._onehot(rows), labels == k)
+            for k in np.unique(labels)
         ]
         guess = np.unique(labels)[np.argmax(margins, 0)]
         flat = [np.hstack([table.codes, table.numbers]) for table in (rows, self.test)]
@@ -100,7 +118,9 @@ class Judge:
 
         pairs = itertools.combinations(range(len(self.sizes)), 2)
         asked = itertools.product(pairs, range(len(self.targets)))
-        gaps = [np.abs(shares(self.train, *ij, t) - shares(rows, *ij, t)).sum() / 2 for ij, t in asked]
+        gaps = [
+            np.abs(shares(self.train, *ij, t) - shares(rows, *ij, t)).sum() / 2 for ij, t in asked
+        ]
         return float(np.mean(gaps))
 
     def _marginals(self, rows: Rows, where: str, random: np.random.Generator) -> float:
@@ -113,18 +133,25 @@ class Judge:
             target, label = slots[random.integers(len(slots))]
             ends = random.random(2)
             if where == "quantiles":
-                ends = [ordered[int(u * (len(ordered) - 1)), c] for u, c in zip(ends, (i, j), strict=True)]
+                ends = [
+                    ordered[int(u * (len(ordered) - 1)), c]
+                    for u, c in zip(ends, (i, j), strict=True)
+                ]
             one, other = (share(table, (i, j), ends, target, label) for table in (self.train, rows))
             errors.append(abs(one - other))
         return float(np.mean(errors))
 
 
-def share(rows: Rows, columns: tuple[int, int], ends: list[float], target: int, label: int) -> float:
+def share(
+    rows: Rows, columns: tuple[int, int], ends: list[float], target: int, label: int
+) -> float:
     below = (rows.numbers[:, list(columns)] <= np.array(ends) + 1e-9).all(axis=1)
     return float((below & (rows.labels[:, target] == label)).mean())
 
 
-def logistic(features: np.ndarray, labels: np.ndarray, ridge: float = 1e-3, steps: int = 20) -> np.ndarray:
+def logistic(
+    features: np.ndarray, labels: np.ndarray, ridge: float = 1e-3, steps: int = 20
+) -> np.ndarray:
     """Weights of a logistic regression, by Newton's method."""
     weights = np.zeros(features.shape[1])
     for _ in range(steps):
@@ -138,7 +165,9 @@ def logistic(features: np.ndarray, labels: np.ndarray, ridge: float = 1e-3, step
 def distance(one: np.ndarray, other: np.ndarray) -> float:
     """The Kolmogorov–Smirnov distance of two columns."""
     points = np.unique(np.concatenate([one, other]))
-    below = [np.searchsorted(np.sort(column), points, "right") / len(column) for column in (one, other)]
+    below = [
+        np.searchsorted(np.sort(column), points, "right") / len(column) for column in (one, other)
+    ]
     return float(np.abs(below[0] - below[1]).max())
 
 
@@ -147,7 +176,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("folder", type=Path)
-    options.add_argument("synthetic", type=Path, help="a .parquet or .csv file; 20,000 rows are usual")
+    options.add_argument(
+        "synthetic", type=Path, help="a .parquet or .csv file; 20,000 rows are usual"
+    )
     asked = options.parse_args()
     read = pd.read_parquet if asked.synthetic.suffix == ".parquet" else pd.read_csv
     print(json.dumps(Judge(asked.folder).score(read(asked.synthetic))))

@@ -1,11 +1,11 @@
 """Whether the installed OpenDP draws by the laws that the proofs assume: one line per law.
 
-    python benchmarks/opendp_versions.py                   # about two minutes; ten with OpenDP 0.14.1
+    python benchmarks/opendp_versions.py             # about two minutes; ten with OpenDP 0.14.1
 
-Needs OpenDP, NumPy and SciPy only, so that a version can be tried in an environment of its own before tabveil
-allows it. "off" is the total variation between what was drawn and the exact law; "chance" is what an exact
-sampler would show on average with as many draws. A p below a millionth is a wrong law.
-"""
+Needs OpenDP, NumPy and SciPy only, so that a version can be tried in an environment of its own
+before tabveil allows it. "off" is the total variation between what was drawn and the exact law;
+"chance" is what an exact sampler would show on average with as many draws. A p below a millionth is
+a wrong law."""
 
 import argparse
 import itertools
@@ -35,7 +35,9 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--draws", type=int, default=500_000, help="of the discrete Gaussian, per σ")
+    options.add_argument(
+        "--draws", type=int, default=500_000, help="of the discrete Gaussian, per σ"
+    )
     options.add_argument("--runs", type=int, default=20_000, help="of the selection, per scale")
     asked = options.parse_args()
     enable_features("contrib")
@@ -60,13 +62,17 @@ def selection(picks: int, scale: float, runs: int) -> tuple[np.ndarray, np.ndarr
     """Observed and expected numbers of runs, one per ordered choice."""
     metric = metrics.linf_distance(T="i64", monotonic=False)
     measure = measures.zero_concentrated_divergence()
-    choose = measurements.make_noisy_top_k(INTEGERS, metric, output_measure=measure, k=picks, scale=scale)
+    choose = measurements.make_noisy_top_k(
+        INTEGERS, metric, output_measure=measure, k=picks, scale=scale
+    )
     orders = list(itertools.permutations(range(len(SCORES)), picks))
     seen = [orders.index(tuple(int(place) for place in choose(SCORES))) for _ in range(runs)]
     weight = np.exp(SCORES / scale)
     chances = []
     for order in orders:
-        left = weight.sum() - np.cumsum([0, *weight[list(order[:-1])]])  # what each pick chooses from
+        left = weight.sum() - np.cumsum(
+            [0, *weight[list(order[:-1])]]
+        )  # what each pick chooses from
         chances.append(np.prod(weight[list(order)] / left))
     return np.bincount(seen, minlength=len(orders)), np.array(chances) * runs
 
@@ -74,7 +80,8 @@ def selection(picks: int, scale: float, runs: int) -> tuple[np.ndarray, np.ndarr
 def show(law: str, observed: np.ndarray, expected: np.ndarray) -> None:
     draws = expected.sum()
     off = np.abs(observed - expected).sum() / 2 / draws
-    # The mean distance of a binomial from its mean is √(2·variance/π), where it looks like a Gaussian.
+    # The mean distance of a binomial from its mean is √(2·variance/π), where it looks like a
+    # Gaussian.
     chance = np.sqrt(2 * expected * (1 - expected / draws) / math.pi).sum() / 2 / draws
     print(f"{law:<24}{off:>10.4f}{chance:>10.4f}{p_value(observed, expected):>12.2g}", flush=True)
 

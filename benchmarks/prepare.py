@@ -1,8 +1,10 @@
-"""Make benchmark folders (train, test, public schema) from real tables that are not part of this repository.
+"""Make benchmark folders (train, test, public schema) from real tables that are not part of this
+repository.
 
     python benchmarks/prepare.py adult.parquet OUT/adult
     python benchmarks/prepare.py acs2024_ny.parquet OUT/ny
-    python benchmarks/prepare.py acs2018_14states.parquet OUT/acs                      # pooled, five targets
+    python benchmarks/prepare.py acs2018_14states.parquet OUT/acs                      # pooled,
+    five targets
     python benchmarks/prepare.py acs2018_14states.parquet OUT/vt --state VT --task income
 
 `tabveil.datasets` says how each table is recoded and split, and where its public schema comes from.

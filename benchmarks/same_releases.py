@@ -3,10 +3,10 @@
     python benchmarks/same_releases.py DATA before.json                        # in one checkout
     python benchmarks/same_releases.py DATA after.json --against before.json   # in the other
 
-Five tables are fitted: the simulated census, a table with every type of column, Adult, a year of flights and
-NIST's national excerpt; the last three lie in the folder DATA. Of each release the fitted arrays, all noisy
-counts and 5,000 synthetic rows are hashed. NOT private: the noise is seeded.
-"""
+Five tables are fitted: the simulated census, a table with every type of column, Adult, a year of
+flights and NIST's national excerpt; the last three lie in the folder DATA. Of each release the
+fitted arrays, all noisy counts and 5,000 synthetic rows are hashed. NOT private: the noise is
+seeded."""
 
 import argparse
 import hashlib
@@ -82,8 +82,10 @@ def every_type() -> tuple[pd.DataFrame, tv.Schema]:
             "wage": wage,
             "total": np.where(random.random(ROWS) < 0.1, np.nan, total),
             "height": random.normal(1.7, 0.1, ROWS),
-            "born": pd.Timestamp("1930-01-01") + pd.to_timedelta(random.integers(0, 30000, ROWS), "D"),
-            "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 500000, ROWS), "min"),
+            "born": pd.Timestamp("1930-01-01")
+            + pd.to_timedelta(random.integers(0, 30000, ROWS), "D"),
+            "seen": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(random.integers(0, 500000, ROWS), "min"),
             "stay": pd.to_timedelta(np.where(minutes % 9 == 0, None, minutes.astype(float)), "min"),
         }
     )
@@ -132,7 +134,9 @@ def digest(release: tv.Release) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--against", type=Path)

@@ -4,10 +4,10 @@
     python benchmarks/scale.py measure OUT/rows
     python benchmarks/scale.py measure OUT/rows --engine dask
 
-The simulated table has 24 columns in the shape of a census: 13 categories, 5 targets and 6 numbers. `measure`
-fits the folder as `tabveil fit` does, in a process of its own, and sets the time of its passes over the rows
-beside a plain pass that decodes the same files and drops the cells. NOT PRIVATE: it prints exact row counts.
-"""
+The simulated table has 24 columns in the shape of a census: 13 categories, 5 targets and 6 numbers.
+`measure` fits the folder as `tabveil fit` does, in a process of its own, and sets the time of its
+passes over the rows beside a plain pass that decodes the same files and drops the cells. NOT
+PRIVATE: it prints exact row counts."""
 
 import argparse
 import json
@@ -26,7 +26,8 @@ import pyarrow.parquet as pq
 FILE, GROUP = 1_000_000, 250_000  # rows
 SIZES = dict(
     worker=9, schooling=24, marital=5, sex=2, race=9, citizen=5, native=2, disability=2, military=5,
-    travel=13, hispanic=2, language=3, english=5, insured=2, employed=2, moved=2, commutes=2, well_off=2,
+    travel=13, hispanic=2, language=3, english=5, insured=2, employed=2, moved=2, commutes=2,
+    well_off=2,
 )  # fmt: skip
 TARGETS = list(SIZES)[-5:]
 NUMBERS = dict(age=99, hours=99, weeks=52, wage=999_999, poverty=501, weight=3000)
@@ -44,7 +45,9 @@ def main() -> None:
         measuring = commands.add_parser(name)
         measuring.add_argument("folder", type=Path)
         measuring.add_argument("--engine", default="local")
-        measuring.add_argument("--quick", action="store_true", help="hardly optimise: time the passes alone")
+        measuring.add_argument(
+            "--quick", action="store_true", help="hardly optimise: time the passes alone"
+        )
     asked = options.parse_args()
     if asked.command == "simulate":
         simulate(asked.folder, asked.rows)
@@ -79,7 +82,9 @@ def people(rows: int, random: np.random.Generator) -> pa.Table:
     factor = random.random(rows)
     columns: dict[str, pa.Array] = {}
     for name, size in SIZES.items():
-        code = np.minimum((random.random(rows) * 0.7 + factor * 0.3) ** 2 * size, size - 1).astype(np.int32)
+        code = np.minimum((random.random(rows) * 0.7 + factor * 0.3) ** 2 * size, size - 1).astype(
+            np.int32
+        )
         labels = pa.array([f"{name} {label}" for label in range(size)])
         columns[name] = labels.take(pa.array(code))
     for name, high in NUMBERS.items():

@@ -2,9 +2,9 @@
 
     python benchmarks/states.py acs2018_14states.parquet OUT [--epsilon 1] [--seeds 1]
 
-People of 16 and older. "native": every column that has gaps is `nullable`. "by hand": a gap is a category of
-its own, or 0. Both synthetic tables are then recoded by hand and scored by the same metrics. NOT PRIVATE.
-"""
+People of 16 and older. "native": every column that has gaps is `nullable`. "by hand": a gap is a
+category of its own, or 0. Both synthetic tables are then recoded by hand and scored by the same
+metrics. NOT PRIVATE."""
 
 import argparse
 import json
@@ -19,8 +19,36 @@ from tabveil.datasets.acs import five_targets
 from tabveil.metrics import evaluate
 
 CATEGORIES = (
-    *("COW", "SCHL", "MAR", "SEX", "RAC1P", "RELP", "DIS", "ESP", "CIT", "MIL", "ANC", "NATIVITY", "DEAR"),
-    *("DEYE", "DREM", "DPHY", "DOUT", "DDRS", "FER", "GCL", "JWTR", "SCH", "LANX", "ENG", "HISP", "WKW"),
+    *(
+        "COW",
+        "SCHL",
+        "MAR",
+        "SEX",
+        "RAC1P",
+        "RELP",
+        "DIS",
+        "ESP",
+        "CIT",
+        "MIL",
+        "ANC",
+        "NATIVITY",
+        "DEAR",
+    ),
+    *(
+        "DEYE",
+        "DREM",
+        "DPHY",
+        "DOUT",
+        "DDRS",
+        "FER",
+        "GCL",
+        "JWTR",
+        "SCH",
+        "LANX",
+        "ENG",
+        "HISP",
+        "WKW",
+    ),
 )
 NUMBERS = {
     "AGEP": (16, 99),
@@ -44,10 +72,20 @@ def native(frame: pd.DataFrame) -> tuple[pd.DataFrame, tv.Schema]:
     columns: dict = {}
     for name in CATEGORIES:
         values = sorted(int(value) for value in made[name].dropna().unique())
-        columns[name] = {"type": "categorical", "values": values, "nullable": bool(made[name].isna().any())}
+        columns[name] = {
+            "type": "categorical",
+            "values": values,
+            "nullable": bool(made[name].isna().any()),
+        }
     for name, (low, high) in NUMBERS.items():
         gaps = bool(made[name].isna().any())
-        columns[name] = {"type": "numerical", "min": low, "max": high, "decimals": 0, "nullable": gaps}
+        columns[name] = {
+            "type": "numerical",
+            "min": low,
+            "max": high,
+            "decimals": 0,
+            "nullable": gaps,
+        }
     columns |= {name: {"type": "categorical", "values": ["no", "yes"]} for name in TARGETS}
     return made, tv.Schema.from_dict({"columns": columns, "targets": list(TARGETS)})
 
@@ -100,7 +138,9 @@ def main() -> None:
             scores.to_csv(asked.folder / f"{way.replace(' ', '-')}-{seed}.csv", index=False)
             means = scores[scores["subject"].isin(["mean", "max"])]
             line = {f"{s.metric} {s.subject}": s.value for s in means.itertuples()}
-            lines.append({"way": way, "seed": seed, "seconds": seconds, "gaps off by": gaps, **line})
+            lines.append(
+                {"way": way, "seed": seed, "seconds": seconds, "gaps off by": gaps, **line}
+            )
             print(json.dumps(lines[-1], indent=1, default=float), flush=True)
     (asked.folder / "figures.json").write_text(json.dumps(lines, indent=1, default=float))
 

@@ -2,9 +2,9 @@
 
     python benchmarks/timing.py FOLDER --epsilon 1 [--preset paper]
 
-FOLDER holds train.parquet and schema.yaml. Run it twice: then compiled programs come from the cache. Parts do
-not overlap, but "compiling" runs beside the others where a processor is free. NOT PRIVATE.
-"""
+FOLDER holds train.parquet and schema.yaml. Run it twice: then compiled programs come from the
+cache. Parts do not overlap, but "compiling" runs beside the others where a processor is free. NOT
+PRIVATE."""
 
 import time
 
@@ -34,7 +34,8 @@ BESIDE = "compiling, beside the others"
 
 
 class Clock:
-    """Seconds and calls by part; time spent in a part inside another counts for the inner one alone."""
+    """Seconds and calls by part; time spent in a part inside another counts for the inner one
+    alone."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -95,12 +96,16 @@ def main() -> None:
         clock.watch(place, name, part)
 
     began = time.perf_counter()
-    model = tv.RAPpp(tv.Schema.load(asked.folder / "schema.yaml"), asked.epsilon, preset=asked.preset)
+    model = tv.RAPpp(
+        tv.Schema.load(asked.folder / "schema.yaml"), asked.epsilon, preset=asked.preset
+    )
     with tempfile.TemporaryDirectory() as folder:
         model.fit(asked.folder / "train.parquet", save=Path(folder) / "release")
     whole = time.perf_counter() - began
 
-    grid = Grid("part", "calls", "seconds", title=f"ε = {asked.epsilon:g} on {jax.devices()[0].device_kind}")
+    grid = Grid(
+        "part", "calls", "seconds", title=f"ε = {asked.epsilon:g} on {jax.devices()[0].device_kind}"
+    )
     grid.add_row("imports", "", f"{IMPORTED - BEGAN:.2f}")
     for part, seconds in sorted(clock.seconds.items(), key=lambda item: -item[1]):
         grid.add_row(part, str(clock.calls[part]), f"{seconds:.2f}")

@@ -1,4 +1,5 @@
-"""Cells that are missing, and numbers that mean something else, keep what they have to do with the rest."""
+"""Cells that are missing, and numbers that mean something else, keep what they have to do with the
+rest."""
 
 import numpy as np
 import pandas as pd
@@ -34,5 +35,8 @@ for name, table in {"real": people, "synthetic": synthetic}.items():
     refused = (table["wage"] == -1).groupby(table["job"]).mean()
     print(
         name,
-        {job: f"{missing[job]:.0%} missing, {refused[job]:.0%} refused" for job in sorted(missing.index)},
+        {
+            job: f"{missing[job]:.0%} missing, {refused[job]:.0%} refused"
+            for job in sorted(missing.index)
+        },
     )

@@ -1,4 +1,5 @@
-"""From a table to what may be published: a limit for ever, one fit, rows and a page; then a refusal."""
+"""From a table to what may be published: a limit for ever, one fit, rows and a page; then a
+refusal."""
 
 import tabveil as tv
 from tabveil.datasets import DATASETS

@@ -8,8 +8,9 @@ from samples import SMALL
 from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Domain
 
-# Tests that share what is slow to start (a cluster, a browser, compiled programs) run in one process. The
-# marks of pytest-xdist for this are lost on pytest 9.2, which names tests in another way than it expects.
+# Tests that share what is slow to start (a cluster, a browser, compiled programs) run in one
+# process. The marks of pytest-xdist for this are lost on pytest 9.2, which names tests in another
+# way than it expects.
 TOGETHER = ("tests/engines/", "tests/report/test_pages", "tests/test_docs.py")
 
 

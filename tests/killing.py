@@ -1,9 +1,9 @@
-"""One fit, killed at a chosen point: by an exception after which nothing works any more, or by SIGKILL.
+"""One fit, killed at a chosen point: by an exception after which nothing works any more, or by
+SIGKILL.
 
-Run as a program, it kills a fit many times: it loads everything once and forks for each try, before JAX
-starts any thread. Tries say what they are about to do and what they have done, so that the files can be held
-against it.
-"""
+Run as a program, it kills a fit many times: it loads everything once and forks for each try, before
+JAX starts any thread. Tries say what they are about to do and what they have done, so that the
+files can be held against it."""
 
 import json
 import os
@@ -64,7 +64,8 @@ def by_exception() -> None:
 
 
 class Doom:
-    """Counts down over every touch of the disk and the noise; at the end, nothing works any more."""
+    """Counts down over every touch of the disk and the noise; at the end, nothing works any
+    more."""
 
     def __init__(self, left: int, say: Callable[..., None], die: Callable[[], None]) -> None:
         self.left, self.say, self.die = left, say, die
@@ -166,7 +167,8 @@ def try_here(folder: Path, left: int) -> Said:
 
 
 def require_true_files(folder: Path, said: Said, before: int, stored: list[Any]) -> list[Any]:
-    """Hold the ledger and the journal against what the last try said; returns the answers now stored."""
+    """Hold the ledger and the journal against what the last try said; returns the answers now
+    stored."""
     words = [word for word, *_ in said]
     assert "failed" not in words, said[-1]
     made = charges_in(folder) - before
@@ -185,7 +187,9 @@ def require_true_files(folder: Path, said: Said, before: int, stored: list[Any])
 def charges_in(folder: Path) -> int:
     try:
         return len(Ledger.read(folder / "a.ledger").charges)
-    except TabveilError:  # not there yet, or killed within its first line: no charge can have been made
+    except (
+        TabveilError
+    ):  # not there yet, or killed within its first line: no charge can have been made
         return 0
 
 
@@ -203,7 +207,10 @@ def main(folder: Path, kills: int, seed: int, most_events: int) -> None:
         here.mkdir()
         stored: list[Any] = []
         while not (here / "release").exists():
-            before, left = charges_in(here), chance.randrange(most_events) if killed < kills else 10**9
+            before, left = (
+                charges_in(here),
+                chance.randrange(most_events) if killed < kills else 10**9,
+            )
             said = forked_try(here, left)
             stored = require_true_files(here, said, before, stored)
             killed += said[-1:] != [["done"]]

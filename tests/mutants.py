@@ -1,8 +1,9 @@
-"""Mutation testing of the privacy core: breaks one thing at a time and asks whether the tests notice.
+"""Mutation testing of the privacy core: breaks one thing at a time and asks whether the tests
+notice.
 
-A program for `make mutants`, not a test. Cosmic Ray says what can be broken; each mutant runs in a forked
-child that has everything loaded but tabveil, so that it costs seconds. Prints survivors as they are found.
-"""
+A program for `make mutants`, not a test. Cosmic Ray says what can be broken; each mutant runs in a
+forked child that has everything loaded but tabveil, so that it costs seconds. Prints survivors as
+they are found."""
 
 import argparse
 import importlib.abc
@@ -50,15 +51,34 @@ TESTS = {
 }
 SLOW = "kill or die_at or process or few_kills"  # tests that start programs of their own
 BINARY = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "Pow_Mul", "FloorDiv_Mul", "BitAnd_BitOr")
-COMPARISONS = ("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is")
+COMPARISONS = (
+    "Lt_LtE",
+    "LtE_Lt",
+    "Gt_GtE",
+    "GtE_Gt",
+    "Eq_NotEq",
+    "NotEq_Eq",
+    "Is_IsNot",
+    "IsNot_Is",
+)
 OPERATORS = [
     *(f"core/ReplaceBinaryOperator_{change}" for change in BINARY),
     *(f"core/ReplaceComparisonOperator_{change}" for change in COMPARISONS),
-    *(f"core/{name}" for name in ("AddNot", "ReplaceAndWithOr", "ReplaceOrWithAnd", "NumberReplacer")),
-    *(f"core/{name}" for name in ("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ZeroIterationForLoop")),
+    *(
+        f"core/{name}"
+        for name in ("AddNot", "ReplaceAndWithOr", "ReplaceOrWithAnd", "NumberReplacer")
+    ),
+    *(
+        f"core/{name}"
+        for name in ("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ZeroIterationForLoop")
+    ),
     "core/ReplaceUnaryOperator_Delete_Not",
 ]
-GUARDS = ("strict=False", "frozen=False", " /,")  # slips of ours; nothing behaves differently without them
+GUARDS = (
+    "strict=False",
+    "frozen=False",
+    " /,",
+)  # slips of ours; nothing behaves differently without them
 SECONDS = 90  # for all tests of one mutant; a mutant that hangs is noticed
 
 
@@ -101,7 +121,17 @@ def started(file: str, code: str, place: int) -> int:
         signal.alarm(SECONDS)
         module = "tabveil." + file.removesuffix(".py").replace("/", ".")
         sys.meta_path.insert(0, Broken(module, ROOT / "src/tabveil" / file, code))
-        quiet = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=0"]
+        quiet = [
+            "-x",
+            "-q",
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:randomly",
+            "--hypothesis-seed=0",
+        ]
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
@@ -138,8 +168,12 @@ def changed(file: str, code: str) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", default=list(TESTS), help="files under src/tabveil")
-    parser.add_argument("--sample", type=int, help="only so many mutants of each file, drawn at random")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="tests at a time")
+    parser.add_argument(
+        "--sample", type=int, help="only so many mutants of each file, drawn at random"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=len(os.sched_getaffinity(0)), help="tests at a time"
+    )
     asked = parser.parse_args()
     os.chdir(ROOT)
     assert PRELOADED
@@ -150,7 +184,9 @@ def main() -> None:
         if asked.sample is not None:
             chosen = random.Random(0).sample(everyone, min(asked.sample, len(everyone)))
         as_it_is = (ROOT / "src/tabveil" / file).read_text()
-        assert [*fates(file, [as_it_is], 1)] == [(0, "survived")], f"the tests of {file} fail as it is"
+        assert [*fates(file, [as_it_is], 1)] == [(0, "survived")], (
+            f"the tests of {file} fail as it is"
+        )
         count = Counter[str]()
         for number, fate in fates(file, [code for *_, code in chosen], asked.jobs):
             count[fate] += 1

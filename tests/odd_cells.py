@@ -1,4 +1,5 @@
-"""Rules of every type of column, and cells of every type that Arrow and pandas know, for tests of both."""
+"""Rules of every type of column, and cells of every type that Arrow and pandas know, for tests of
+both."""
 
 import datetime
 from decimal import Decimal
@@ -33,7 +34,12 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {**MOMENTS, "nullable": True},
         {**MOMENTS, "timezone": "Europe/Berlin", "unit": "microsecond", "nullable": True},
         {**MOMENTS, "format": "%d.%m.%Y %H:%M:%S", "nullable": True},
-        {**MOMENTS, "format": "%d.%m.%Y %H:%M:%S", "timezone": "America/New_York", "nullable": True},
+        {
+            **MOMENTS,
+            "format": "%d.%m.%Y %H:%M:%S",
+            "timezone": "America/New_York",
+            "nullable": True,
+        },
         {**MOMENTS, "unit": "day"},
     ],
     "date": [{**MOMENTS, "nullable": True}, {**MOMENTS, "format": "%Y%m%d", "nullable": True}],
@@ -66,9 +72,11 @@ NEW_YEAR = 1577836800  # 2020, in seconds
 LIMITS = [-(2**63), -1, 0, 1, 2**63 - 1, *(NEW_YEAR * 1000**power for power in range(4))]
 DIGITS = "9" * 310
 TEXTS = [
-    "a", "1", "1.5", "", "nan", "inf", "1e5", DIGITS, "9" * 5000, f"{DIGITS}:00:00", f"{'9' * 5000}:00:00",
+    "a", "1", "1.5", "", "nan", "inf", "1e5", DIGITS, "9" * 5000, f"{DIGITS}:00:00",
+    f"{'9' * 5000}:00:00",
     f"-{'9' * 5000} days 00:00:00", "1 day 00:00:00", "-1 days +23:59:59", "12:00:00", "2020-01-01",
-    "2020-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "1_000", "٣", "true",
+    "2020-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "1_000", "٣",
+    "true",
     "\x00", "2020-W01-1", "01.02.2020 00:00:00", "20200101", " 5 ", "12:00:00.123456789",
 ]  # fmt: skip
 
@@ -76,7 +84,9 @@ TEXTS = [
 def _raw(kind: pa.DataType, numbers: list[int]) -> pa.Array:
     """Any integers as the cells of a type, also those that Arrow would not make itself."""
     width = np.int32 if kind.bit_width == 32 else np.int64
-    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(np.array(numbers, width).tobytes())])
+    return pa.Array.from_buffers(
+        kind, len(numbers), [None, pa.py_buffer(np.array(numbers, width).tobytes())]
+    )
 
 
 def _leaves() -> dict[str, pa.Array]:
@@ -100,7 +110,9 @@ def _leaves() -> dict[str, pa.Array]:
     for kind in (pa.string(), pa.large_string(), pa.string_view()):
         found[str(kind)] = pa.array([*TEXTS, None], kind)
     for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
-        found[str(kind)] = pa.array([*(t.encode() for t in TEXTS), b"\xff\xfe", b"\xed\xa0\x80", None], kind)
+        found[str(kind)] = pa.array(
+            [*(t.encode() for t in TEXTS), b"\xff\xfe", b"\xed\xa0\x80", None], kind
+        )
     offsets = pa.py_buffer(np.array([0, 2, 3], np.int32).tobytes())
     found["invalid UTF-8"] = pa.Array.from_buffers(
         pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfea")]
@@ -134,7 +146,8 @@ def _leaves() -> dict[str, pa.Array]:
 
 
 def arrow_arrays() -> dict[str, pa.Array]:
-    """Arrays of every Arrow type with the oddest cells they can hold, also shared by several rows."""
+    """Arrays of every Arrow type with the oddest cells they can hold, also shared by several
+    rows."""
     leaves = _leaves()
     found = dict(leaves)
     for name, cells in leaves.items():
@@ -145,10 +158,16 @@ def arrow_arrays() -> dict[str, pa.Array]:
             found[f"runs of {name}"] = pa.RunEndEncodedArray.from_arrays(ends, cells.slice(0, 2))
         except pa.ArrowInvalid:  # cells that Arrow checks, and does not take
             pass
-    texts = pa.DictionaryArray.from_arrays(pa.array([0, 1, None], pa.uint64()), pa.array(["a", None]))
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, None], pa.uint64()), pa.array(["a", None])
+    )
     found["null in a dictionary"] = texts
-    found["dictionary of a dictionary"] = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), texts)
-    found["runs of a dictionary"] = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4, 5], pa.int32()), texts)
+    found["dictionary of a dictionary"] = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, None]), texts
+    )
+    found["runs of a dictionary"] = pa.RunEndEncodedArray.from_arrays(
+        pa.array([2, 4, 5], pa.int32()), texts
+    )
     for kind, cells in {
         pa.uuid(): pa.array([b"0" * 16, None], pa.binary(16)),
         **({pa.json_(): pa.array(["1", None])} if hasattr(pa, "json_") else {}),  # since pyarrow 19
@@ -164,13 +183,30 @@ def pandas_columns() -> dict[str, pd.Series]:
     """Typed columns, each of which one odd row would turn into objects."""
     moments = pd.Series(
         pd.to_datetime(
-            ["2020-06-01 10:00:00", "2020-01-01", None, "1700-01-01", "2200-12-31 23:59:59.999999999"],
+            [
+                "2020-06-01 10:00:00",
+                "2020-01-01",
+                None,
+                "1700-01-01",
+                "2200-12-31 23:59:59.999999999",
+            ],
             format="ISO8601",
         )
     ).astype("datetime64[ns]")
     lengths = pd.Series(pd.to_timedelta(["1h", "-1s", None, "90min", "1ns", "-1ns", "3 days"]))
     texts = pd.Series(
-        ["a", "1", "true", "2020-01-01", "01.06.2020 10:00:00", "20200101", "1:00:00", "", "nan", None],
+        [
+            "a",
+            "1",
+            "true",
+            "2020-01-01",
+            "01.06.2020 10:00:00",
+            "20200101",
+            "1:00:00",
+            "",
+            "nan",
+            None,
+        ],
         dtype="str",
     )
     found = {
@@ -181,7 +217,9 @@ def pandas_columns() -> dict[str, pd.Series]:
         ),
         "instants": moments.dt.tz_localize("UTC"),
         "local instants": moments.dt.tz_localize("UTC").dt.tz_convert("Asia/Kathmandu"),
-        "far instants": pd.Series(np.array([253402300799 * 10**6, -62135596800 * 10**6], "datetime64[us]"))
+        "far instants": pd.Series(
+            np.array([253402300799 * 10**6, -62135596800 * 10**6], "datetime64[us]")
+        )
         .dt.tz_localize("UTC")
         .dt.tz_convert("Asia/Kathmandu"),
         "lengths": lengths,
@@ -192,7 +230,9 @@ def pandas_columns() -> dict[str, pd.Series]:
         "integers": pd.Series([1, 0, 20200101, 2020, -1, 2**63 - 1, 2**53 + 1]),
         "large integers": pd.Series([2**64 - 1, 1], dtype="uint64"),
         "nullable integers": pd.Series([1, None, 20200101], dtype="Int64"),
-        "floats": pd.Series([1.0, np.nan, np.inf, -np.inf, -0.0, 0.1, 1e22, 1e-7, 20200101.0, 1e300, 5e-324]),
+        "floats": pd.Series(
+            [1.0, np.nan, np.inf, -np.inf, -0.0, 0.1, 1e22, 1e-7, 20200101.0, 1e300, 5e-324]
+        ),
         "small floats": pd.Series([0.1, 1, np.nan, 3e38], dtype="float32"),
         "texts": texts,
         "nullable texts": texts.astype("string"),
@@ -208,13 +248,17 @@ def pandas_columns() -> dict[str, pd.Series]:
             [Decimal("1.50"), None, Decimal("0.00"), Decimal("-3.10")], pa.decimal128(10, 2)
         ),
         "large decimals": pa.array([Decimal("15E5"), Decimal(0)], pa.decimal128(5, -5)),
-        "small decimals": pa.array([Decimal("1E-7"), Decimal(0), Decimal("1.5")], pa.decimal128(38, 30)),
+        "small decimals": pa.array(
+            [Decimal("1E-7"), Decimal(0), Decimal("1.5")], pa.decimal128(38, 30)
+        ),
         "long decimals": pa.array([Decimal("1." + "9" * 60), Decimal(1)], pa.decimal256(76, 70)),
         "dates": pa.array(
             [datetime.date(2020, 1, 1), None, datetime.date(1, 1, 1), datetime.date(9999, 12, 31)],
             pa.date32(),
         ),
-        "times": pa.array([datetime.time(12), datetime.time(12, 0, 0, 500_000), None], pa.time64("us")),
+        "times": pa.array(
+            [datetime.time(12), datetime.time(12, 0, 0, 500_000), None], pa.time64("us")
+        ),
         "bytes": pa.array([b"a", b"\xff", b"1"], pa.binary()),
         "lists": pa.array([[1], None]),
     }.items():

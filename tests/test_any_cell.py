@@ -1,4 +1,5 @@
-"""No cell stops a fit, each is read by itself, and the same cell is read alike however it is typed."""
+"""No cell stops a fit, each is read by itself, and the same cell is read alike however it is
+typed."""
 
 import datetime
 import traceback
@@ -49,7 +50,9 @@ def test_times_of_numpy_are_read_like_those_of_pandas(name: str) -> None:
     for rule in LEARNT.values():
         schema = Schema(columns={"x": rule})
         typed = encoded(pd.DataFrame({"x": PANDAS[name]}), schema)
-        assert np.array_equal(encoded(pd.DataFrame({"x": pd.Series(cells, dtype=object)}), schema), typed)
+        assert np.array_equal(
+            encoded(pd.DataFrame({"x": pd.Series(cells, dtype=object)}), schema), typed
+        )
 
 
 def test_an_instant_among_objects_stays_the_instant_that_it_is() -> None:
@@ -66,7 +69,10 @@ def test_an_instant_among_objects_stays_the_instant_that_it_is() -> None:
         }
     )
     noon = pd.Timestamp("2013-07-01 12:00", tz=zone)
-    found = [encoded(pd.DataFrame({"x": pd.Series([noon], dtype=kind)}), schema) for kind in (None, object)]
+    found = [
+        encoded(pd.DataFrame({"x": pd.Series([noon], dtype=kind)}), schema)
+        for kind in (None, object)
+    ]
     assert found[0] == found[1] == encoded(pd.DataFrame({"x": ["2013-07-01 12:00"]}), schema)
 
 
@@ -88,7 +94,12 @@ def test_a_date_that_is_no_midnight_is_its_day_and_far_days_are_far() -> None:
 def test_lengths_of_any_digits_are_numbers_and_written_as_others_write_them() -> None:
     rule = Duration(min=0, max=9, unit="second")
     assert read(rule, "9" * 310 + ":00:00", "-" + "9" * 5000 + ":00:00") == [np.inf, -np.inf]
-    hour = [str(pd.Timedelta("-1h")), str(datetime.timedelta(hours=-1)), "-1:00:00", "-0 days 1:00:00"]
+    hour = [
+        str(pd.Timedelta("-1h")),
+        str(datetime.timedelta(hours=-1)),
+        "-1:00:00",
+        "-0 days 1:00:00",
+    ]
     assert read(rule, *hour) == [-3600] * 4
     assert read(rule, "0 days 00:00:01.999999999", "-1 days +23:59:59.999999999") == [1, -1]
 
@@ -116,7 +127,9 @@ def test_checking_and_drafting_stop_at_no_cell(name: str) -> None:
 def test_checking_says_of_objects_what_it_says_of_typed_cells(name: str) -> None:
     for rule in LEARNT.values():
         schema = Schema(columns={"x": rule})
-        found = [check(pd.DataFrame({"x": s}), schema) for s in (PANDAS[name], as_objects(PANDAS[name]))]
+        found = [
+            check(pd.DataFrame({"x": s}), schema) for s in (PANDAS[name], as_objects(PANDAS[name]))
+        ]
         assert found[0] == found[1]
 
 

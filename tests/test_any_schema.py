@@ -1,4 +1,5 @@
-"""Whatever the schema and whatever was learnt: rows obey the schema, and types come back as they went in."""
+"""Whatever the schema and whatever was learnt: rows obey the schema, and types come back as they
+went in."""
 
 from typing import Any
 
@@ -35,7 +36,9 @@ def numericals(draw: Any) -> dict:
     low, width = draw(st.integers(-10_000, 10_000)), draw(st.integers(1, 10_000))
     special = draw(st.lists(st.integers(-99, 99), max_size=2, unique=True))
     rule = {"type": "numerical", "min": low, "max": low + width, "special_values": special}
-    return rule | {"nullable": draw(nullable)} | ({} if decimals is None else {"decimals": decimals})
+    return (
+        rule | {"nullable": draw(nullable)} | ({} if decimals is None else {"decimals": decimals})
+    )
 
 
 @st.composite
@@ -50,7 +53,8 @@ def moments(draw: Any) -> dict:
 
 categoricals = st.builds(
     lambda values, other, nullable, ordered: {
-        "type": "categorical", "values": values, "other": other, "nullable": nullable, "ordered": ordered,
+        "type": "categorical", "values": values, "other": other, "nullable": nullable,
+        "ordered": ordered,
     },
     values.filter(lambda v: len({tv.schema.key(x) for x in v}) == len(v) and "OTHER" not in v),
     st.booleans(), nullable, st.booleans(),
@@ -60,8 +64,14 @@ rules = st.one_of(
     numericals(),
     moments(),
     st.builds(lambda n: {"type": "boolean", "nullable": n}, nullable),
-    st.builds(lambda n: {"type": "date", "min": "1999-12-01", "max": "2004-02-29", "nullable": n}, nullable),
-    st.builds(lambda n: {"type": "duration", "min": -50, "max": 90, "unit": "hour", "nullable": n}, nullable),
+    st.builds(
+        lambda n: {"type": "date", "min": "1999-12-01", "max": "2004-02-29", "nullable": n},
+        nullable,
+    ),
+    st.builds(
+        lambda n: {"type": "duration", "min": -50, "max": 90, "unit": "hour", "nullable": n},
+        nullable,
+    ),
 )
 schemas = st.lists(rules, min_size=1, max_size=5).map(
     lambda found: Schema(columns={f"column {i}": rule for i, rule in enumerate(found)})
@@ -93,7 +103,12 @@ EVERY = {
     "columns": {
         "who": {"type": "id", "style": "uuid"},
         "sex": {"type": "categorical", "values": ["F", "M"]},
-        "job": {"type": "categorical", "values": ["x", "y", "z"], "nullable": True, "ordered": True},
+        "job": {
+            "type": "categorical",
+            "values": ["x", "y", "z"],
+            "nullable": True,
+            "ordered": True,
+        },
         "vip": {"type": "boolean"},
         "wage": {"type": "numerical", "min": 0, "max": 99, "decimals": 1, "nullable": True},
         "total": {"type": "numerical", "min": 0, "max": 200, "decimals": 1, "special_values": [-1]},
@@ -113,8 +128,12 @@ EVERY = {
 @pytest.mark.parametrize("epsilon", [0.01, 1, 1000])
 def test_every_row_obeys_schema_and_constraints_at_any_epsilon(epsilon: float) -> None:
     schema = Schema.from_dict(EVERY)
-    real = any_release(Schema.from_dict(EVERY | {"constraints": []}), 0, rows=300).sample(2000, seed=0)
-    quick = Paper(thresholds=20, threshold_epochs=1, rows=50, annealing=Annealing(2.0, 2, 10, 0.0, 0.1))
+    real = any_release(Schema.from_dict(EVERY | {"constraints": []}), 0, rows=300).sample(
+        2000, seed=0
+    )
+    quick = Paper(
+        thresholds=20, threshold_epochs=1, rows=50, annealing=Annealing(2.0, 2, 10, 0.0, 0.1)
+    )
     synthetic = tv.RAPpp(schema, epsilon, preset=quick).fit(real).sample(500, seed=0)
     assert synthetic.dtypes.equals(real.dtypes) and check(synthetic, schema) == []
     assert synthetic["who"].nunique() == 500
@@ -132,7 +151,9 @@ def test_missing_cells_come_together_with_what_they_depend_on() -> None:
             "employed": np.where(employed, "yes", "no"),
             "wage": np.where(employed, random.integers(1, 99, 20_000), np.nan),
             "hours": np.where(
-                employed, np.where(random.random(20_000) < 0.5, 40, random.integers(1, 80, 20_000)), 0
+                employed,
+                np.where(random.random(20_000) < 0.5, 40, random.integers(1, 80, 20_000)),
+                0,
             ),
         }
     )
@@ -140,7 +161,13 @@ def test_missing_cells_come_together_with_what_they_depend_on() -> None:
         columns={
             "employed": {"type": "categorical", "values": ["no", "yes"]},
             "wage": {"type": "numerical", "min": 0, "max": 99, "decimals": 0, "nullable": True},
-            "hours": {"type": "numerical", "min": 0, "max": 80, "decimals": 0, "special_values": [0]},
+            "hours": {
+                "type": "numerical",
+                "min": 0,
+                "max": 80,
+                "decimals": 0,
+                "special_values": [0],
+            },
         }
     )
     synthetic = tv.RAPpp(schema, 10).fit(real).sample(20_000, seed=0)

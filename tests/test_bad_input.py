@@ -1,4 +1,5 @@
-"""Whatever a table or a schema holds: a fit works, or is refused at the door, and no cell is ever quoted."""
+"""Whatever a table or a schema holds: a fit works, or is refused at the door, and no cell is ever
+quoted."""
 
 import csv
 import json
@@ -57,7 +58,7 @@ def fitted(data: object, schema: dict = SCHEMA) -> tv.RAPpp:
     return tv.RAPpp(tv.Schema.from_dict(schema), 1.0, preset=TINY).fit(data)
 
 
-# -- cells: never an error, and what comes out obeys the schema ----------------------------------------------
+# -- cells: never an error, and what comes out obeys the schema ------------------------------------
 
 NUMBERS: dict[str, pd.Series] = {
     "not a number": cells(float("nan"), 1.0),
@@ -79,7 +80,9 @@ NUMBERS: dict[str, pd.Series] = {
     "complex numbers": cells(1 + 2j),
     "truths": cells(True, False),
     "nullable integers": pd.Series([1, None] * 15, dtype="Int64"),
-    "Arrow decimals": pd.Series([Decimal("1.50"), None] * 15, dtype=pd.ArrowDtype(pa.decimal128(5, 2))),
+    "Arrow decimals": pd.Series(
+        [Decimal("1.50"), None] * 15, dtype=pd.ArrowDtype(pa.decimal128(5, 2))
+    ),
     "32-bit floats": pd.Series([1e38, np.nan] * 15, dtype="float32"),
     "durations": pd.Series(pd.to_timedelta([1, 2] * 15, unit="s")),
     "times with zones": pd.Series(pd.to_datetime(["2024-01-01"] * 30, utc=True)),
@@ -121,7 +124,10 @@ def require_clean(model: tv.RAPpp) -> None:
     """What comes out has the schema's columns and values, however odd the cells were."""
     out = model.release_.sample(40, seed=0, kind="arrow").to_pandas()
     assert list(out.columns) == list(SCHEMA["columns"])
-    assert set(map(str, out["city"])) <= {"a", "b", "é", "OTHER"} and set(out["answer"]) <= {"no", "yes"}
+    assert set(map(str, out["city"])) <= {"a", "b", "é", "OTHER"} and set(out["answer"]) <= {
+        "no",
+        "yes",
+    }
     amount = out["amount"].dropna().astype(float)
     assert amount.between(-10, 10).all()
     assert model.release_.probabilities.shape == clean_shape()
@@ -196,7 +202,7 @@ def test_what_is_no_table_of_the_schema_is_refused_without_a_cell(name: str) -> 
     assert SECRET not in str(refusal.value) and refusal.value.hint
 
 
-# -- schemas -------------------------------------------------------------------------------------------------
+# -- schemas ---------------------------------------------------------------------------------------
 
 
 def column(**rule: Any) -> dict:
@@ -241,15 +247,22 @@ HOSTILE_FILES: dict[str, Callable[[Path], None]] = {
     "deep nesting": lambda path: path.write_text('{"columns":' + "[" * 100_000),
     "deep nesting, closed": lambda path: path.write_text("[" * 50_000 + "]" * 50_000),
     "no UTF-8": lambda path: path.write_bytes(b"\xff\xfe{}"),
-    "a huge number": lambda path: path.write_text('{"columns": {"x": {"min": ' + "9" * 10_000 + "}}}"),
-    "NaN": lambda path: path.write_text('{"columns": {"x": {"type": "numerical", "min": NaN, "max": 1}}}'),
+    "a huge number": lambda path: path.write_text(
+        '{"columns": {"x": {"min": ' + "9" * 10_000 + "}}}"
+    ),
+    "NaN": lambda path: path.write_text(
+        '{"columns": {"x": {"type": "numerical", "min": NaN, "max": 1}}}'
+    ),
     "a list": lambda path: path.write_text("[]"),
     "nothing": lambda path: path.write_text(""),
 }
 HOSTILE_YAML: dict[str, str] = {
     "python objects": "columns: !!python/object/apply:os.system ['true']",
     "a bomb of aliases": "a: &a [x,x,x,x,x,x,x,x,x]\n"
-    + "".join(f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+    + "".join(
+        f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n"
+        for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    )
     + "columns: *i",
     "an alias within itself": "columns: &a {x: *a}",
     "merge keys": "columns: {x: {<<: {type: categorical}}}",
@@ -290,7 +303,9 @@ SLOW: dict[str, str] = {
     "an alias within itself": f"{BOOLEAN}constraints: &a [{{columns: [x], only: *a}}]",
     "brackets": f"{BOOLEAN}constraints: {'[' * 5000}",
     "dashes": f"{BOOLEAN}constraints:\n{'- ' * 5000}",
-    "a number to the base of sixty": "columns: {x: {type: numerical, max: 1, min: 1" + ":1" * 30_000 + "}}",
+    "a number to the base of sixty": "columns: {x: {type: numerical, max: 1, min: 1"
+    + ":1" * 30_000
+    + "}}",
     "nesting in a constraint": small(constraints=[json.loads('{"a":' * 200 + "1" + "}" * 200)]),
     "many words in a constraint": small(constraints=["x == a and " * 100_000]),
     "a long list in a constraint": json.dumps(
@@ -306,7 +321,10 @@ SLOW: dict[str, str] = {
         }
     ),
     "many constraints": json.dumps(
-        {"columns": {"x": {"type": "categorical", "values": MANY}}, "constraints": ["x == 5"] * 20_000}
+        {
+            "columns": {"x": {"type": "categorical", "values": MANY}},
+            "constraints": ["x == 5"] * 20_000,
+        }
     ),
     "a long chain": json.dumps(
         {
@@ -328,7 +346,9 @@ SLOW: dict[str, str] = {
     ),
     "a value that is close to many": json.dumps(
         {
-            "columns": {"x": {"type": "categorical", "values": [f"value {n}" for n in range(100_000)]}},
+            "columns": {
+                "x": {"type": "categorical", "values": [f"value {n}" for n in range(100_000)]}
+            },
             "constraints": ["x == 'a value'"],
         }
     ),
@@ -344,7 +364,9 @@ SLOW: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_a_strangers_schema_loads_or_is_refused_in_about_a_second(name: str, tmp_path: Path) -> None:
+def test_a_strangers_schema_loads_or_is_refused_in_about_a_second(
+    name: str, tmp_path: Path
+) -> None:
     path = tmp_path / f"schema.{'json' if SLOW[name].startswith('{') else 'yaml'}"
     path.write_text(SLOW[name])
     started = time.process_time()
@@ -381,7 +403,7 @@ def test_names_and_values_never_become_paths(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"a"} and len(list(home.iterdir())) == 1
 
 
-# -- tables and schemas that nobody thought of ---------------------------------------------------------------
+# -- tables and schemas that nobody thought of -----------------------------------------------------
 
 texts = st.text(max_size=6)
 rules = st.one_of(
@@ -389,14 +411,16 @@ rules = st.one_of(
         lambda values, other, nullable: {
             "type": "categorical", "values": values, "other": other, "nullable": nullable,
         },
-        st.lists(st.text("abcdefgh=+-@ é", min_size=1, max_size=4).map(str.strip).filter(bool), min_size=1,
+        st.lists(st.text("abcdefgh=+-@ é", min_size=1, max_size=4).map(str.strip).filter(bool),
+        min_size=1,
                  max_size=5, unique=True),
         st.booleans(),
         st.booleans(),
     ),
     st.builds(
         lambda low, width, decimals, nullable: {
-            "type": "numerical", "min": low, "max": low + width, "decimals": decimals, "nullable": nullable,
+            "type": "numerical", "min": low, "max": low + width, "decimals": decimals,
+            "nullable": nullable,
         },
         st.integers(-1000, 1000),
         st.integers(1, 1000),
@@ -405,7 +429,8 @@ rules = st.one_of(
     ),
 )  # fmt: skip
 anything = st.one_of(
-    texts, st.floats(), st.integers(), st.none(), st.booleans(), st.binary(max_size=4), st.decimals(),
+    texts, st.floats(), st.integers(), st.none(), st.booleans(), st.binary(max_size=4),
+    st.decimals(),
     st.dates(), st.datetimes(), st.lists(st.integers(), max_size=2),
 )  # fmt: skip
 
@@ -440,7 +465,7 @@ def _schema(columns: dict) -> tv.Schema | None:
         return None
 
 
-# -- spreadsheets --------------------------------------------------------------------------------------------
+# -- spreadsheets ----------------------------------------------------------------------------------
 
 DANGEROUS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", "-a"]
 HARMLESS = ["a", "-5", "+1.5e3", "1-2", "a=b", "", "'=1"]
@@ -453,7 +478,8 @@ def written(table: pa.Table, path: Path, **how: Any) -> list[list[str]]:
 
 
 TEXT_TYPES = [
-    pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view(),
+    pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(),
+    pa.binary_view(),
 ]  # fmt: skip
 
 
@@ -465,7 +491,9 @@ def texts_as(kind: pa.DataType, shape: str) -> pa.Array:
     if shape == "dictionary":
         return pa.DictionaryArray.from_arrays(pa.array(range(len(cells)), pa.int32()), cells)
     if shape == "runs":
-        return pa.RunEndEncodedArray.from_arrays(pa.array(range(1, len(cells) + 1), pa.int32()), cells)
+        return pa.RunEndEncodedArray.from_arrays(
+            pa.array(range(1, len(cells) + 1), pa.int32()), cells
+        )
     return pa.ExtensionArray.from_storage(pa.opaque(kind, "x", "y"), cells)
 
 
@@ -488,7 +516,9 @@ def test_bytes_of_fixed_size_and_bytes_that_are_no_text_are_neutralised_too(tmp_
 
 
 @pytest.mark.parametrize("kind", ["binary", "large_binary", "string_view", "categories of binary"])
-def test_a_release_that_asks_for_bytes_is_written_without_formulas(kind: str, tmp_path: Path) -> None:
+def test_a_release_that_asks_for_bytes_is_written_without_formulas(
+    kind: str, tmp_path: Path
+) -> None:
     schema = json.loads(json.dumps(SCHEMA).replace('"a"', '"=a()"').replace(', "other": true', ""))
     fitted(frame(city=cells("=a()")), schema).save(tmp_path / "release")
     document = json.loads((tmp_path / "release" / "release.json").read_text())
@@ -501,10 +531,16 @@ def test_a_release_that_asks_for_bytes_is_written_without_formulas(kind: str, tm
 
 def test_numbers_and_missing_cells_are_written_as_they_are(tmp_path: Path) -> None:
     table = pa.table({"n": [-1, None], "x": [-1.5, 2.0], "s": pa.array([None, "-1"], pa.string())})
-    assert written(table, tmp_path / "a.csv") == [["n", "x", "s"], ["-1", "-1.5", ""], ["", "2", "-1"]]
+    assert written(table, tmp_path / "a.csv") == [
+        ["n", "x", "s"],
+        ["-1", "-1.5", ""],
+        ["", "2", "-1"],
+    ]
 
 
-def test_synthetic_formulas_are_neutralised_by_default_and_raw_on_request(tmp_path: Path, capsys) -> None:
+def test_synthetic_formulas_are_neutralised_by_default_and_raw_on_request(
+    tmp_path: Path, capsys
+) -> None:
     schema = json.loads(json.dumps(SCHEMA).replace('"a"', '"=a()"'))
     fitted(frame(city=cells("=a()")), schema).save(tmp_path / "release")
     from tabveil.cli import app

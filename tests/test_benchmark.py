@@ -82,9 +82,14 @@ def test_lists_multiply_and_what_needs_no_epsilon_comes_once(tmp_path):
 
 
 def test_defaults_that_are_spelled_out_are_the_same_cell(tmp_path):
-    spelled = SMALL.replace('name = ["sample", "independent"]', 'name = "rap"\nbins = 30\nbinning = "equal"')
+    spelled = SMALL.replace(
+        'name = ["sample", "independent"]', 'name = "rap"\nbins = 30\nbinning = "equal"'
+    )
     short = SMALL.replace('name = ["sample", "independent"]', 'name = "rap"')
-    names = [[cell.name for cell in Experiment.load(written(tmp_path, t)).cells()] for t in (spelled, short)]
+    names = [
+        [cell.name for cell in Experiment.load(written(tmp_path, t)).cells()]
+        for t in (spelled, short)
+    ]
     assert names[0] == names[1]
 
 
@@ -118,9 +123,13 @@ def test_a_result_says_what_it_cost_and_where_it_comes_from(finished):
 
 def test_results_are_tidy_and_better_for_real_rows(finished):
     rows = tidy(*finished)
-    assert {"f1_linear", "f1_trees", "cm_error", "mm_error_uniform", "lt_error"} <= set(rows["metric"])
+    assert {"f1_linear", "f1_trees", "cm_error", "mm_error_uniform", "lt_error"} <= set(
+        rows["metric"]
+    )
     table = means(rows, ["cm_error", "f1_linear"], ["system"]).set_index("system")
-    assert table.loc["real rows, a sample", "CM error"] < table.loc["independent columns", "CM error"]
+    assert (
+        table.loc["real rows, a sample", "CM error"] < table.loc["independent columns", "CM error"]
+    )
 
 
 def test_a_table_has_a_column_for_each_value_across(finished):
@@ -161,7 +170,8 @@ def test_figures_and_tables_are_made_from_the_results(finished, tmp_path):
 def test_a_system_can_be_left_out_of_a_figure(finished):
     rows = tidy(*finished)
     drawn = [
-        figure(rows, "small", x="epsilon", y="f1_linear", without=w).to_json() for w in ((), ("sample",))
+        figure(rows, "small", x="epsilon", y="f1_linear", without=w).to_json()
+        for w in ((), ("sample",))
     ]
     assert ["real rows, a sample" in chart for chart in drawn] == [True, False]
 
@@ -228,7 +238,9 @@ def test_real_tables_that_are_not_there_are_asked_for(monkeypatch, tmp_path):
 
 def test_a_folder_that_is_not_named_is_asked_for_before_any_cell_runs(monkeypatch, tmp_path):
     monkeypatch.delenv("TABVEIL_DATA", raising=False)
-    file = written(tmp_path, SMALL.replace('name = "census"\nrows = 600', 'name = "adult"\nrows = 100'))
+    file = written(
+        tmp_path, SMALL.replace('name = "census"\nrows = 600', 'name = "adult"\nrows = 100')
+    )
     told = CliRunner().invoke(app, ["bench", str(file), "-o", str(tmp_path / "out")])
     assert isinstance(told.exception, InvalidInput) and "--data-dir" in told.exception.hint
     assert not (tmp_path / "out").exists()

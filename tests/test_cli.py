@@ -1,4 +1,5 @@
-"""The command line answers every mistake with one clear line, and never leaves half a file behind."""
+"""The command line answers every mistake with one clear line, and never leaves half a file
+behind."""
 
 import json
 import os
@@ -21,7 +22,9 @@ from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger
 from tabveil.tables.table import Codec
 
-TINY = Paper(thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=Annealing(stages=2, steps=5))
+TINY = Paper(
+    thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=Annealing(stages=2, steps=5)
+)
 
 
 class Outcome(NamedTuple):
@@ -75,7 +78,9 @@ FIT = ("fit", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "
 def test_the_tab_key_completes_a_command(shell: str, typed: dict[str, str]) -> None:
     asked = {**os.environ, "_TABVEIL_COMPLETE": f"complete_{shell}", **typed}
     program = Path(sys.executable).with_name("tabveil")
-    completed = subprocess.run([program], env=asked, capture_output=True, text=True, timeout=60).stdout
+    completed = subprocess.run(
+        [program], env=asked, capture_output=True, text=True, timeout=60
+    ).stdout
     assert "schema" in completed and "sample" not in completed
 
 
@@ -83,14 +88,25 @@ def test_the_command_says_which_version_it_is(run: Run) -> None:
     assert run("--version").out == f"tabveil {version('tabveil')}\n"
 
 
-def test_a_fit_with_the_epsilon_that_the_ledger_has_room_for_is_not_refused(run: Run, files: Path) -> None:
+def test_a_fit_with_the_epsilon_that_the_ledger_has_room_for_is_not_refused(
+    run: Run, files: Path
+) -> None:
     run("ledger", "new", "people.ledger", "--epsilon", "2")
     assert run(*FIT, "--ledger", "people.ledger").code == 0
     found = re.search(
         r"enough for one more fit with ε = ([\d.]+)", run("ledger", "show", "people.ledger").out
     )
     assert found and 1 < float(found.group(1)) < 2
-    last = ("fit", "people.csv", "--schema", "schema.yaml", "--epsilon", found.group(1), "-o", "last")
+    last = (
+        "fit",
+        "people.csv",
+        "--schema",
+        "schema.yaml",
+        "--epsilon",
+        found.group(1),
+        "-o",
+        "last",
+    )
     assert run(*last, "--ledger", "people.ledger").code == 0
 
 
@@ -102,12 +118,23 @@ def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> 
     assert run("sample", "release", "-n", "7", "-o", "synthetic.parquet").code == 0
     assert len(pd.read_parquet("synthetic.parquet")) == 7
     women = run(
-        "sample", "release", "--where", "sex=F", "--where", "age=5..95", "-o", "women.csv", "-n", "50"
+        "sample",
+        "release",
+        "--where",
+        "sex=F",
+        "--where",
+        "age=5..95",
+        "-o",
+        "women.csv",
+        "-n",
+        "50",
     )
     assert women.code == 0 and "relaxed rows" in women.out
     chosen = pd.read_csv("women.csv")
     assert (chosen["sex"] == "F").all() and chosen["age"].between(5, 95).all() and len(chosen) == 50
-    assert "names no column" in run("sample", "release", "--where", "height=3", "-o", "none.csv").err
+    assert (
+        "names no column" in run("sample", "release", "--where", "height=3", "-o", "none.csv").err
+    )
     scores = run(
         "evaluate", "--real", "people.csv", "--test", "people.csv", "--synthetic", "synthetic.csv",
         "--schema", "schema.yaml", "--json",
@@ -121,7 +148,9 @@ def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> 
 
 
 def test_evaluate_says_that_it_is_not_private(run: Run, files: Path) -> None:
-    shown = run("evaluate", "--real", "people.csv", "--synthetic", "people.csv", "--schema", "schema.yaml")
+    shown = run(
+        "evaluate", "--real", "people.csv", "--synthetic", "people.csv", "--schema", "schema.yaml"
+    )
     assert shown.code == 0 and "NOT PRIVATE" in shown.err
 
 
@@ -154,9 +183,19 @@ def write(path: str, text: str) -> None:
 
 MISTAKES: dict[str, tuple[Callable[[], object], tuple, int, str]] = {
     "missing file": (lambda: None, ("fit", "nobody.csv", *FIT[2:]), 1, "nobody.csv"),
-    "wrong extension": (lambda: write("people.xls", "a"), ("fit", "people.xls", *FIT[2:]), 1, ".csv"),
+    "wrong extension": (
+        lambda: write("people.xls", "a"),
+        ("fit", "people.xls", *FIT[2:]),
+        1,
+        ".csv",
+    ),
     "empty file": (lambda: write("empty.csv", ""), ("fit", "empty.csv", *FIT[2:]), 1, "empty"),
-    "missing column": (lambda: write("thin.csv", "sex,city\nF,a\n"), ("fit", "thin.csv", *FIT[2:]), 1, "job"),
+    "missing column": (
+        lambda: write("thin.csv", "sex,city\nF,a\n"),
+        ("fit", "thin.csv", *FIT[2:]),
+        1,
+        "job",
+    ),
     "duplicate columns": (
         lambda: write("twice.csv", "sex,sex,city,job,income,employed,age,wage\n"),
         ("fit", "twice.csv", *FIT[2:]),
@@ -187,7 +226,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple, int, str]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_gets_one_clear_line_and_nothing_is_written(run: Run, files: Path, mistake: str) -> None:
+def test_a_mistake_gets_one_clear_line_and_nothing_is_written(
+    run: Run, files: Path, mistake: str
+) -> None:
     prepare, words, code, clue = MISTAKES[mistake]
     prepare()
     before = sorted(Path().rglob("*"))
@@ -269,10 +310,13 @@ def test_an_unforeseen_error_shows_its_type_and_no_content(
 
 
 def test_every_command_explains_itself_with_an_example(run: Run) -> None:
-    for words in (["demo"], ["fit"], ["sample"], ["evaluate"], ["schema", "init"], ["schema", "check"],
+    for words in (["demo"], ["fit"], ["sample"], ["evaluate"], ["schema", "init"], ["schema",
+    "check"],
                   ["ledger", "new"], ["ledger", "show"]):  # fmt: skip
         shown = run(*words, "--help")
-        assert shown.code == 0 and f"Example: tabveil {' '.join(words)}" in " ".join(shown.out.split())
+        assert shown.code == 0 and f"Example: tabveil {' '.join(words)}" in " ".join(
+            shown.out.split()
+        )
 
 
 def test_the_demo_never_overwrites_and_needs_no_package_for_pages(
@@ -293,7 +337,7 @@ def test_the_demo_never_overwrites_and_needs_no_package_for_pages(
     assert refused.code == 1 and not Path("third").exists()
 
 
-# -- pages, plans and logs ----------------------------------------------------------------------------------
+# -- pages, plans and logs -------------------------------------------------------------------------
 
 
 def test_a_report_is_written_once_and_the_internal_one_names_itself(run: Run, files: Path) -> None:
@@ -319,7 +363,9 @@ def test_a_plan_needs_a_schema_and_no_data(run: Run, files: Path) -> None:
     assert shown.code == 0 and "Predicted mean error" in shown.out
     found = json.loads(run("plan", "--schema", "schema.yaml", "--epsilon", "1", "--json").out)
     assert found["rows"] == 10_000 and 0 < found["predicted_error"] < 1
-    wanted = run("plan", "--schema", "schema.yaml", "--want-error", "0.1", "--rows", "50000", "--json")
+    wanted = run(
+        "plan", "--schema", "schema.yaml", "--want-error", "0.1", "--rows", "50000", "--json"
+    )
     assert json.loads(wanted.out)["predicted_error"] <= 0.1
     assert run("plan", "--schema", "schema.yaml", "--epsilon", "1", "-o", "plan.html").code == 0
     assert "Plan of a release" in Path("plan.html").read_text(encoding="utf-8")
@@ -332,7 +378,9 @@ def test_a_first_line_that_looks_like_data_is_asked_about_and_never_quoted(
 ) -> None:
     (tmp_path / "years.csv").write_text("CANARY,2019\n1,2\n")
     refused = run("schema", "init", "years.csv")
-    assert refused.code == 1 and "--header" in refused.err and not (tmp_path / "schema.yaml").exists()
+    assert (
+        refused.code == 1 and "--header" in refused.err and not (tmp_path / "schema.yaml").exists()
+    )
     for more in ([], ["--epsilon", "1"], ["--public"]):
         said = run("schema", "init", "years.csv", *more)
         assert said.code == 1 and "CANARY" not in said.out + said.err

@@ -1,4 +1,5 @@
-"""Every type of column comes back as it went in: same values, same dtypes, for every kind of frame."""
+"""Every type of column comes back as it went in: same values, same dtypes, for every kind of
+frame."""
 
 import datetime
 import io
@@ -45,7 +46,9 @@ ARROW = pa.table(
             pa.array([0, 2, 1], pa.int32()), pa.array(["S", "M", "L"]), ordered=True
         ),
         "smokes": pa.array([True, None, False]),
-        "born": pa.array([datetime.date(1999, 5, 17), None, datetime.date(2020, 12, 31)], pa.date32()),
+        "born": pa.array(
+            [datetime.date(1999, 5, 17), None, datetime.date(2020, 12, 31)], pa.date32()
+        ),
         "seen": pa.array(
             [
                 datetime.datetime(2013, 5, 1, 12, 30),
@@ -119,7 +122,9 @@ def test_values_come_back_from_a_parquet_file(tmp_path) -> None:
     schema = Schema(columns=EVERYTHING)
     source = Source.of(tmp_path / "all.parquet", schema)
     codec = Codec(schema)
-    back = as_kind(codec.decode(codec.encode(next(source.batches()))), "arrow", schema, source.types(schema))
+    back = as_kind(
+        codec.decode(codec.encode(next(source.batches()))), "arrow", schema, source.types(schema)
+    )
     assert back.to_pylist() == ARROW.to_pylist()
 
 
@@ -152,14 +157,18 @@ def test_the_type_of_an_output_never_depends_on_whether_a_cell_is_missing() -> N
     ],
     ids=str,
 )
-def test_no_row_changes_the_type_that_pandas_guesses_and_we_publish(rule: dict, odd: object) -> None:
+def test_no_row_changes_the_type_that_pandas_guesses_and_we_publish(
+    rule: dict, odd: object
+) -> None:
     plain = {
         "datetime": [pd.Timestamp("2013-02-01"), pd.Timestamp("2013-03-01")],
         "duration": [pd.Timedelta(1, "s"), pd.Timedelta(2, "s")],
     }.get(rule["type"], ["x", "x"] if rule.get("values") == ["x"] else [1, 2])
     frames = [pd.DataFrame({"n": cells}) for cells in (plain, [*plain, odd])]
     schema = Schema(columns={"n": rule})
-    if frames[0]["n"].dtype == frames[1]["n"].dtype:  # one row more, and pandas guesses another, mostly
+    if (
+        frames[0]["n"].dtype == frames[1]["n"].dtype
+    ):  # one row more, and pandas guesses another, mostly
         pytest.skip("this version of pandas guesses the same")
     told = [Source.of(frame, schema).types(schema) for frame in frames]
     assert told[0] == told[1]
@@ -175,13 +184,18 @@ def test_types_follow_from_the_schema() -> None:
     for cells in ([1, 2], [1, None]):
         assert str(through(pd.DataFrame({"n": cells}), missing)["n"].dtype) == "float64"
     other = {"c": {"type": "categorical", "values": [1, 2], "other": True}}
-    assert through(pa.table({"c": pa.array([1, 7])}), other).column("c").to_pylist() == ["1", "OTHER"]
+    assert through(pa.table({"c": pa.array([1, 7])}), other).column("c").to_pylist() == [
+        "1",
+        "OTHER",
+    ]
 
 
 READ_BY_GUESSING = "n,word,day,truth\n1,a,2013-01-31,true\n2,b,2013-02-28,false\n"
 
 
-@pytest.mark.parametrize("odd", ["?,?,?,?", ",,,", "1.5,1,1,1", f"{2**63},x,2013-02-28T12:00:00.123456789,x"])
+@pytest.mark.parametrize(
+    "odd", ["?,?,?,?", ",,,", "1.5,1,1,1", f"{2**63},x,2013-02-28T12:00:00.123456789,x"]
+)
 @pytest.mark.parametrize(
     "reader", ["pandas", "nullable", "arrow backed", "dates", "polars", "pyarrow", "converted"]
 )
@@ -236,14 +250,18 @@ def test_clock_times_are_local_to_the_declared_zone() -> None:
     figures = figures_of(rule)
     noon = datetime.datetime(2013, 7, 1, 12)
     wall = pa.chunked_array([pa.array([noon], pa.timestamp("us"))])
-    instant = pa.chunked_array([pa.array([noon + datetime.timedelta(hours=4)], pa.timestamp("us", "UTC"))])
+    instant = pa.chunked_array(
+        [pa.array([noon + datetime.timedelta(hours=4)], pa.timestamp("us", "UTC"))]
+    )
     text = pa.chunked_array([pa.array(["2013-07-01 12:00", "2013-07-01T16:00:00Z"])])
     hours = figures.read(wall)[0]
     assert figures.read(instant)[0] == hours and figures.read(text).tolist() == [hours, hours]
     assert figures.write(np.array([hours]), None).to_pylist()[0].hour == 12
 
 
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.sampled_from(["s", "ms", "us", "ns"]))
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.sampled_from(["s", "ms", "us", "ns"])
+)
 @settings(max_examples=50, deadline=None)
 def test_no_moment_or_length_of_time_raises(times: list[int], unit: str) -> None:
     moments = Datetime(
@@ -286,6 +304,8 @@ def test_ids_and_dropped_columns_are_never_read() -> None:
         "note": {"type": "drop"},
         "sex": {"type": "categorical", "values": ["F", "M"]},
     }
-    back = through(pd.DataFrame({"sex": ["F", "M"], "who": ["x", "y"], "note": ["a", "b"]}), columns)
+    back = through(
+        pd.DataFrame({"sex": ["F", "M"], "who": ["x", "y"], "note": ["a", "b"]}), columns
+    )
     assert list(back.columns) == ["who", "sex"] and back["who"].tolist() == [1, 2]
     assert through(pd.DataFrame({"sex": ["F"]}), columns)["who"].tolist() == [1]

@@ -1,4 +1,5 @@
-"""Constraints: understood or refused in one line, and obeyed by every synthetic row whatever was learnt."""
+"""Constraints: understood or refused in one line, and obeyed by every synthetic row whatever was
+learnt."""
 
 from typing import Any
 
@@ -13,7 +14,7 @@ from tabveil.errors import InvalidInput
 from tabveil.release import Release
 from tabveil.release.repair import Cells, Repair, require_satisfiable
 from tabveil.schema import Schema
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
 
 COLUMNS = {
@@ -40,7 +41,9 @@ def any_release(schema: Schema, seed: int, rows: int = 40, sharp: float = 3.0) -
     for start, size in zip(domain.offsets, domain.sizes, strict=True):
         probabilities[start : start + size] /= probabilities[start : start + size].sum(axis=0)
     numbers = random.random((len(domain.numerical), rows))
-    return Release(schema, probabilities, numbers, np.full_like(numbers, 0.02), MinMax.of(schema), (), {}, [])
+    return Release(
+        schema, probabilities, numbers, np.full_like(numbers, 0.02), MinMax.of(schema), (), {}, []
+    )
 
 
 def obeys(frame: pd.DataFrame, schema: Schema) -> bool:
@@ -121,18 +124,20 @@ def test_any_set_of_constraints_is_obeyed_by_every_row_or_refused(chosen, seed, 
         return
     frame = any_release(schema, seed, sharp=sharp).sample(100, seed=seed)
     cells = Cells(schema, Codec(schema).encode(next(tv.sources.Source.of(frame, schema).batches())))
-    lasting = [c for c in schema.rules if not str(c.text).endswith("determines hour")]
+    lasting = [c for c in schema.parsed_constraints if not str(c.text).endswith("determines hour")]
     repair = Repair(schema)
     repair.constraints = tuple(lasting)
     assert repair.obeyed(cells).all()
-    if len(lasting) < len(schema.rules):
+    if len(lasting) < len(schema.parsed_constraints):
         assert (frame.groupby(["x", "y"], dropna=False).hour.nunique() == 1).all()
 
 
 def test_rows_that_obey_are_left_alone() -> None:
     schema = schema_with("a <= c", "if x == u then y is missing")
     release = any_release(schema, 0)
-    plain = any_release(schema_with(), 0)._drawn(500, plain_chances(release), np.random.default_rng(0))
+    plain = any_release(schema_with(), 0)._drawn(
+        500, plain_chances(release), np.random.default_rng(0)
+    )
     cells = Cells(schema, plain)
     before = cells.take(np.arange(500))
     fine = Repair(schema).obeyed(cells)

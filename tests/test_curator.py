@@ -15,7 +15,7 @@ from tabveil.errors import BudgetExceeded
 from tabveil.privacy import Allowance, Budget, Ledger, Relation
 from tabveil.queries import marginals_with_targets, random_linear_thresholds
 from tabveil.schema import Schema
-from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.placement import Lattice, MinMax
 from tabveil.tables.table import Domain, Table
 
 HALF = Fraction(1, 2)
@@ -67,7 +67,9 @@ def workload(schema: Schema, domain: Domain) -> Workload:
 
 
 @pytest.fixture(params=Relation)
-def door(request: pytest.FixtureRequest, domain: Domain) -> tuple[Curator, WatchedRows, SpyNoise, Allowance]:
+def door(
+    request: pytest.FixtureRequest, domain: Domain
+) -> tuple[Curator, WatchedRows, SpyNoise, Allowance]:
     relation = request.param
     allowance = Ledger.in_memory(relation).allowance(Fraction(2), "test")
     rows, noise = WatchedRows(random_table(domain, 500, seed=0), allowance), SpyNoise()
@@ -91,7 +93,13 @@ def test_what_cannot_be_paid_is_not_looked_at(door, workload: Workload) -> None:
         curator.measure(workload, 0, np.array([0]), Fraction(3))
     with pytest.raises(BudgetExceeded):
         curator.select(
-            workload, 0, nothing_expected(workload, 0), 1, Fraction(3), np.array([]), np.zeros(6, int)
+            workload,
+            0,
+            nothing_expected(workload, 0),
+            1,
+            Fraction(3),
+            np.array([]),
+            np.zeros(6, int),
         )
     assert rows.looks == [] and allowance.spent == 0
 
@@ -128,14 +136,18 @@ def test_noise_follows_the_sensitivity_of_the_relation(workload: Workload, domai
             WatchedRows(random_table(domain, 50, 0), allowance), allowance, relation, noise=noise
         )
         curator.measure(workload, 1, np.arange(10), HALF)
-        curator.select(workload, 1, nothing_expected(workload, 1), 10, HALF, np.array([]), np.zeros(50, int))
+        curator.select(
+            workload, 1, nothing_expected(workload, 1), 10, HALF, np.array([]), np.zeros(50, int)
+        )
         scales[relation] = noise.scales
     # K = 10 queries, ρ = 1/2: σ = √(K/2ρ) and β = √(K/2ρ); a substituted row moves √2 and 2 as far.
     assert scales[Relation.ADD_REMOVE] == pytest.approx([np.sqrt(10), np.sqrt(10)])
     assert scales[Relation.SUBSTITUTE] == pytest.approx([np.sqrt(20), 2 * np.sqrt(10)])
 
 
-def test_selection_takes_the_worst_queries_that_were_not_asked_before(door, workload: Workload) -> None:
+def test_selection_takes_the_worst_queries_that_were_not_asked_before(
+    door, workload: Workload
+) -> None:
     curator, rows, _, _ = door
     truth = count(workload, rows.table)[1]
     expected = truth.copy()
@@ -145,7 +157,9 @@ def test_selection_takes_the_worst_queries_that_were_not_asked_before(door, work
 
 
 @given(candidates=st.integers(1, 50), picks=st.integers(1, 50), groups=st.integers(1, 60))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_every_group_of_candidates_gives_its_share_of_the_picks(
     door, workload: Workload, candidates: int, picks: int, groups: int
 ) -> None:
@@ -159,7 +173,9 @@ def test_every_group_of_candidates_gives_its_share_of_the_picks(
     shares = np.bincount(found % groups, minlength=min(groups, candidates))
     assert shares.max() - shares.min() <= 1  # dealt out like cards
     whole = curator.select(workload, 1, expected, picks, price, left_out, nothing)
-    assert len(set(noise.scales[before:])) == 1 and len(whole) == picks  # the same noise as in one group
+    assert (
+        len(set(noise.scales[before:])) == 1 and len(whole) == picks
+    )  # the same noise as in one group
     assert allowance.charges[-1].rho == allowance.charges[-2].rho == price
 
 
@@ -181,9 +197,12 @@ def test_the_score_of_a_query_moves_no_further_than_charged(
     kept = np.r_[1:30] if relation is Relation.ADD_REMOVE else np.r_[30, 1:30]
     for family, queries in enumerate(workload.families):
         expected = random.integers(0, 20, (len(queries), queries.width)) * queries.filled
-        tables = Table(table.codes[0:30], table.numbers[0:30]), Table(table.codes[kept], table.numbers[kept])
+        tables = (
+            Table(table.codes[0:30], table.numbers[0:30]),
+            Table(table.codes[kept], table.numbers[kept]),
+        )
         scores = [np.abs(count(workload, t)[family] - expected).sum(axis=1) for t in tables]
-        allowed = 1 if relation is Relation.ADD_REMOVE else queries.spread
+        allowed = 1 if relation is Relation.ADD_REMOVE else queries.cells_moved
         assert np.abs(scores[0] - scores[1]).max() <= allowed
 
 
@@ -216,8 +235,11 @@ def test_runs_of_points_are_counted_column_by_column(door, schema: Schema) -> No
     young = int((rows.table.numbers[:, 0] < 49.5).sum())
     assert [counts.tolist() for counts in found.counts] == [[young, 500 - young], []]
     assert noise.scales == [found.scale] and noise.noised == 2
-    # One column is asked about: ρ = 1/2 buys σ = 1, or √2 where a row leaves one run and enters another.
-    assert found.scale == pytest.approx(1 if allowance.ledger.relation is Relation.ADD_REMOVE else 2**0.5)
+    # One column is asked about: ρ = 1/2 buys σ = 1, or √2 where a row leaves one run and enters
+    # another.
+    assert found.scale == pytest.approx(
+        1 if allowance.ledger.relation is Relation.ADD_REMOVE else 2**0.5
+    )
     assert [(m.family, m.query, m.counts) for m in curator.published] == [
         ("distributions", lattice.names[0], (young, 500 - young))
     ]
@@ -226,7 +248,9 @@ def test_runs_of_points_are_counted_column_by_column(door, schema: Schema) -> No
     assert len(rows.looks) == looks  # counted once, kept inside
 
 
-@pytest.mark.parametrize("runs", [[[0, 60], [50, 101]], [[50, 101], [0, 50]], [[-1, 5]], [[0, 102]]])
+@pytest.mark.parametrize(
+    "runs", [[[0, 60], [50, 101]], [[50, 101], [0, 50]], [[-1, 5]], [[0, 102]]]
+)
 def test_runs_that_overlap_or_leave_the_column_are_refused_before_they_are_paid(
     door, schema: Schema, runs: list
 ) -> None:
@@ -240,7 +264,9 @@ def test_categories_of_some_axes_are_counted_alone(door, domain: Domain) -> None
     curator, rows, noise, allowance = door
     found = curator.categories([0, 1], domain, HALF)
     codes = rows.table.codes
-    expected = [np.bincount(codes[:, axis], minlength=domain.sizes[axis]).tolist() for axis in (0, 1)]
+    expected = [
+        np.bincount(codes[:, axis], minlength=domain.sizes[axis]).tolist() for axis in (0, 1)
+    ]
     assert [counts.tolist() for counts in found.counts] == expected
     assert noise.noised == sum(domain.sizes[:2]) == allowance.charges[0].details["cells"]
     moved = 1 if allowance.ledger.relation is Relation.ADD_REMOVE else 2
@@ -261,7 +287,9 @@ def test_noise_grows_with_the_rows_that_one_person_may_have(
         curator = curator_of(rows, allowance, relation, noise, each)
         curator.total(HALF)
         curator.measure(workload, 0, np.arange(2), HALF)
-        curator.select(workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int))
+        curator.select(
+            workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int)
+        )
         curator.intervals(Lattice.of(schema), [np.array([[0, 9]]), np.array([[0, 9]])], HALF)
         curator.categories([0], domain, HALF)
         scales.append(noise.scales)
@@ -269,11 +297,15 @@ def test_noise_grows_with_the_rows_that_one_person_may_have(
     assert len(scales[0]) == (5 if relation is Relation.ADD_REMOVE else 4)
 
 
-def test_every_charge_names_its_mechanism_and_its_scale(door, workload: Workload, domain: Domain) -> None:
+def test_every_charge_names_its_mechanism_and_its_scale(
+    door, workload: Workload, domain: Domain
+) -> None:
     curator, _, noise, allowance = door
     curator.total(Fraction(1, 8))
     curator.measure(workload, 0, np.arange(2), Fraction(1, 8))
-    curator.select(workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int))
+    curator.select(
+        workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int)
+    )
     charged = [(c.mechanism, c.details["scale"]) for c in allowance.charges]
     mechanisms = ["discrete Gaussian", "discrete Gaussian", "noisy top-K"][-len(charged) :]
     assert charged == list(zip(mechanisms, noise.scales, strict=True))
@@ -281,7 +313,9 @@ def test_every_charge_names_its_mechanism_and_its_scale(door, workload: Workload
     assert allowance.charges[-1].details["candidates"] == 50
     assert curator.private is False
     if allowance.ledger.relation is Relation.ADD_REMOVE:
-        assert allowance.charges[0].what == "row count" and allowance.charges[0].details["cells"] == 1
+        assert (
+            allowance.charges[0].what == "row count" and allowance.charges[0].details["cells"] == 1
+        )
         assert curator.published[0].counts == (500,)
 
 

@@ -78,7 +78,9 @@ def test_those_without_work_have_no_hours_weeks_wage_or_commute(people):
 def test_targets_can_be_learnt_but_not_perfectly_and_some_need_more_than_lines():
     people = census.frame(10_000, 3)
     real, test = people[:7_000], people[7_000:]
-    scores = evaluate(real, real, census.schema(), test=test).set_index(["metric", "subject"])["value"]
+    scores = evaluate(real, real, census.schema(), test=test).set_index(["metric", "subject"])[
+        "value"
+    ]
     linear, trees = scores["f1_linear_by_target"], scores["f1_trees_by_target"]
     assert linear.between(0.72, 0.92).all()
     assert trees.between(0.72, 0.95).all()

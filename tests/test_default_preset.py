@@ -1,4 +1,5 @@
-"""The default preset spends what it is given and no more, takes any table, and learns what is there."""
+"""The default preset spends what it is given and no more, takes any table, and learns what is
+there."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -32,7 +33,8 @@ def frame(codec: Codec) -> pd.DataFrame:
 
 @pytest.fixture
 def no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A projection that only looks at its objective: shapes and budgets are the same, nothing is compiled."""
+    """A projection that only looks at its objective: shapes and budgets are the same, nothing is
+    compiled."""
 
     def look(table: Relaxed, measured: Measured, annealing: Annealing) -> tuple[Relaxed, Progress]:
         misfit = objective(table, measured, Hard())
@@ -55,7 +57,7 @@ def categorical(values: int, **more: object) -> dict:
     return {"type": "categorical", "values": list(range(values)), **more}
 
 
-# -- the budget ---------------------------------------------------------------------------------------------
+# -- the budget ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("relation", Relation)
@@ -71,7 +73,9 @@ def test_a_default_fit_spends_exactly_its_budget(
 def test_levels_of_rank_space_that_are_not_needed_pay_for_cross_tables(
     schema: tv.Schema, frame: pd.DataFrame, only_the_books: None
 ) -> None:
-    weak = tv.RAPpp(schema, 0.01, preset=TINY).fit(frame)  # no run stands above this noise: one level
+    weak = tv.RAPpp(schema, 0.01, preset=TINY).fit(
+        frame
+    )  # no run stands above this noise: one level
     ledger = weak.ledger_
     levels = ledger["what"].str.contains("distributions")
     assert levels.sum() == 1
@@ -121,7 +125,9 @@ def test_directions_through_the_numbers_are_asked_for_where_noise_is_strong(
 
 def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:
     codec = Codec(tv.Schema.from_dict({"columns": {"x": numerical(decimals=0)}}))
-    model = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(codec.decode(random_table(codec.domain, 300, 0)))
+    model = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(
+        codec.decode(random_table(codec.domain, 300, 0))
+    )
     rho = tv.Budget(1.0, 1e-9).rho
     assert spent(model) <= rho * (
         TINY.count_share + TINY.ranks_share.most
@@ -141,7 +147,9 @@ def test_the_projection_is_compiled_once_per_fit() -> None:
     few, more = (Annealing(8.0, stages=stages, steps=2, tolerance=0.0) for stages in (1, 2))
     preset = Default(rows=40, rounds=2, between_rounds=few, at_the_end=more)
     before = project._cache_size()
-    tv.RAPpp(codec.schema, 1.0, preset=preset).fit(codec.decode(random_table(codec.domain, 300, seed=0)))
+    tv.RAPpp(codec.schema, 1.0, preset=preset).fit(
+        codec.decode(random_table(codec.domain, 300, seed=0))
+    )
     assert project._cache_size() == before + 1
 
 
@@ -161,7 +169,9 @@ def test_a_plan_costs_exactly_what_it_may_and_never_runs_out_of_tables(
     plan = Default(rounds=rounds)._plan(candidates, rho, strength, projected)
     assert plan.cost == (rho if candidates else 0)
     assert plan.room(1)[0] <= candidates and len(plan.rounds) <= rounds
-    assert all(ask.picks > 0 and ask.select > 0 and ask.measure > 0 for asks in plan.rounds for ask in asks)
+    assert all(
+        ask.picks > 0 and ask.select > 0 and ask.measure > 0 for asks in plan.rounds for ask in asks
+    )
 
 
 class WildNoise:
@@ -174,9 +184,9 @@ class WildNoise:
         self.random = np.random.default_rng(seed)
 
     def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        return counts + np.rint(self.random.standard_cauchy(counts.shape) * scale).clip(-1e12, 1e12).astype(
-            int
-        )
+        return counts + np.rint(self.random.standard_cauchy(counts.shape) * scale).clip(
+            -1e12, 1e12
+        ).astype(int)
 
     def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
         return self.random.permutation(len(scores))[:picks]
@@ -197,15 +207,20 @@ class FewRows:
 
 @pytest.fixture
 def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything but the curator's accounting left out: no rows are counted and no table is fitted."""
+    """Everything but the curator's accounting left out: no rows are counted and no table is
+    fitted."""
 
     def flat(domain: Domain, counts: dict, rows: int, seed: int) -> Relaxed:
         return Relaxed(
-            np.zeros((domain.cells, rows)), np.full((len(domain.numerical), rows), 0.5), domain.sizes
+            np.zeros((domain.cells, rows)),
+            np.full((len(domain.numerical), rows), 0.5),
+            domain.sizes,
         )
 
     monkeypatch.setattr("tabveil.fitting.presets.default.independent_columns", flat)
-    monkeypatch.setattr("tabveil.curator.count", lambda workload, _: [f.nothing() for f in workload.families])
+    monkeypatch.setattr(
+        "tabveil.curator.count", lambda workload, _: [f.nothing() for f in workload.families]
+    )
     monkeypatch.setattr("tabveil.fitting.rappp._rows", lambda table: None)
     for family in (Pairs, ProjectedHistograms):
         monkeypatch.setattr(family, "tally", lambda self, rows, step=None: self.nothing())
@@ -213,7 +228,9 @@ def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place, lambda table, *_: (table, Progress(0.0, 0)))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     epsilon=st.floats(0.001, 50),
     delta=st.floats(1e-12, 0.1),
@@ -250,10 +267,12 @@ def test_no_configuration_spends_more_than_its_budget(
         assert allowance.spent == rho  # a remainder is left only when nothing else can be asked
 
 
-# -- tables of any shape ------------------------------------------------------------------------------------
+# -- tables of any shape ---------------------------------------------------------------------------
 
 SHAPES: dict[str, dict] = {
-    "only numbers": {"columns": {"x": numerical(decimals=0), "y": numerical(), "z": numerical(-5, 500)}},
+    "only numbers": {
+        "columns": {"x": numerical(decimals=0), "y": numerical(), "z": numerical(-5, 500)}
+    },
     "only categories": {"columns": {"a": categorical(2), "b": categorical(3), "c": categorical(4)}},
     "no targets": {**SMALL, "targets": []},
     "a target of seven classes": {
@@ -265,9 +284,16 @@ SHAPES: dict[str, dict] = {
     "one category": {"columns": {"a": categorical(3)}},
     "one category, as target": {"columns": {"a": categorical(3)}, "targets": ["a"]},
     "one number": {"columns": {"x": numerical()}},
-    "a category of one value": {"columns": {"a": categorical(1), "b": categorical(1), "x": numerical()}},
+    "a category of one value": {
+        "columns": {"a": categorical(1), "b": categorical(1), "x": numerical()}
+    },
     "three hundred values": {
-        "columns": {"a": categorical(300), "b": categorical(299), "y": categorical(2), "x": numerical()},
+        "columns": {
+            "a": categorical(300),
+            "b": categorical(299),
+            "y": categorical(2),
+            "x": numerical(),
+        },
         "targets": ["y"],
     },
     "missing and special numbers": {
@@ -293,11 +319,18 @@ def test_tables_of_any_shape_are_fitted_within_their_budget(
     assert synthetic.num_rows == 40 and synthetic.schema.equals(table.schema)
     rho = tv.Budget(1.0, 1e-9).rho
     assert spent(model) <= rho
-    if shape not in ("a target and a number", "one category", "one category, as target", "one number"):
+    if shape not in (
+        "a target and a number",
+        "one category",
+        "one category, as target",
+        "one number",
+    ):
         assert spent(model) == rho  # in those, everything that can be asked has been
 
 
-@pytest.mark.parametrize("shape", ["only numbers", "only categories", "missing and special numbers"])
+@pytest.mark.parametrize(
+    "shape", ["only numbers", "only categories", "missing and special numbers"]
+)
 def test_the_projection_works_on_tables_of_any_shape(shape: str) -> None:
     codec = Codec(tv.Schema.from_dict(SHAPES[shape]))
     table = codec.decode(random_table(codec.domain, 300, seed=0))
@@ -308,7 +341,12 @@ def test_the_projection_works_on_tables_of_any_shape(shape: str) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "relation"),
-    [(0, Relation.ADD_REMOVE), (1, Relation.ADD_REMOVE), (1, Relation.SUBSTITUTE), (2, Relation.SUBSTITUTE)],
+    [
+        (0, Relation.ADD_REMOVE),
+        (1, Relation.ADD_REMOVE),
+        (1, Relation.SUBSTITUTE),
+        (2, Relation.SUBSTITUTE),
+    ],
 )
 def test_hardly_any_rows_are_no_obstacle(
     schema: tv.Schema, frame: pd.DataFrame, no_steps: None, rows: int, relation: Relation
@@ -318,7 +356,9 @@ def test_hardly_any_rows_are_no_obstacle(
     assert len(model.sample(30)) == 30
 
 
-def test_no_rows_are_refused_where_their_number_is_public(schema: tv.Schema, frame: pd.DataFrame) -> None:
+def test_no_rows_are_refused_where_their_number_is_public(
+    schema: tv.Schema, frame: pd.DataFrame
+) -> None:
     with pytest.raises(tv.InvalidInput, match="no rows"):
         tv.RAPpp(schema, 1.0, preset=TINY, neighbours="substitute").fit(frame[:0])
 
@@ -333,7 +373,7 @@ def test_cells_beyond_the_declared_values_and_bounds_are_no_obstacle(only_the_bo
     assert (y.between(0, 100) | y.isin([-1, 999])).all()
 
 
-# -- what leaves it -----------------------------------------------------------------------------------------
+# -- what leaves it --------------------------------------------------------------------------------
 
 
 def test_a_default_release_survives_a_round_trip(
@@ -357,11 +397,13 @@ def test_the_first_table_has_categories_as_measured_and_even_numbers(domain: Dom
     assert (np.diff(city) > 0.05).all() and city.sum() == pytest.approx(1, abs=1e-4)
 
 
-# -- evenly within bins -------------------------------------------------------------------------------------
+# -- evenly within bins ----------------------------------------------------------------------------
 
 
 @settings(max_examples=100, deadline=None)
-@example(seed=1900, rows=37, cuts=[[], [254]])  # a number between a line and the edge that it stands for
+@example(
+    seed=1900, rows=37, cuts=[[], [254]]
+)  # a number between a line and the edge that it stands for
 @given(
     seed=st.integers(0, 10_000),
     rows=st.integers(1, 80),
@@ -404,24 +446,29 @@ def test_spreading_numbers_leaves_every_cross_table_as_it_was(domain: Domain) ->
     numbers = random.random((2, 60), np.float32)
     even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
     before, after = (
-        np.asarray(pairs.tally(Relaxed(logits, jnp.asarray(n), domain.sizes).rows())) for n in (numbers, even)
-    )
-    np.testing.assert_allclose(before, after, atol=1e-4)
-
-
-def test_spreading_agrees_with_the_queries_about_numbers_right_below_an_edge(domain: Domain) -> None:
-    edges = [np.array([GRID // 2]), np.array([GRID // 2])]
-    pairs = Pairs.over(domain, edges, 1000)
-    numbers = np.full((2, 4), (GRID / 2 - 0.25) / GRID, np.float32)
-    even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
-    before, after = (
-        np.asarray(pairs.tally(Relaxed(jnp.zeros((domain.cells, 4)), jnp.asarray(n), domain.sizes).rows()))
+        np.asarray(pairs.tally(Relaxed(logits, jnp.asarray(n), domain.sizes).rows()))
         for n in (numbers, even)
     )
     np.testing.assert_allclose(before, after, atol=1e-4)
 
 
-# -- it learns ----------------------------------------------------------------------------------------------
+def test_spreading_agrees_with_the_queries_about_numbers_right_below_an_edge(
+    domain: Domain,
+) -> None:
+    edges = [np.array([GRID // 2]), np.array([GRID // 2])]
+    pairs = Pairs.over(domain, edges, 1000)
+    numbers = np.full((2, 4), (GRID / 2 - 0.25) / GRID, np.float32)
+    even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
+    before, after = (
+        np.asarray(
+            pairs.tally(Relaxed(jnp.zeros((domain.cells, 4)), jnp.asarray(n), domain.sizes).rows())
+        )
+        for n in (numbers, even)
+    )
+    np.testing.assert_allclose(before, after, atol=1e-4)
+
+
+# -- it learns -------------------------------------------------------------------------------------
 
 
 def test_a_strong_signal_is_learnt() -> None:

@@ -1,4 +1,5 @@
-"""The versions that `make lowest` and `make newest` try are the ends of what pyproject.toml allows."""
+"""The versions that `make lowest` and `make newest` try are the ends of what pyproject.toml
+allows."""
 
 import tomllib
 from pathlib import Path
@@ -17,7 +18,10 @@ ASKED = [Requirement(line) for line in PROJECT["dependencies"]]
 
 def pinned(name: str) -> dict[str, Version]:
     lines = (ROOT / name).read_text().split()
-    return {canonicalize_name(package): Version(v) for package, v in (line.split("==") for line in lines)}
+    return {
+        canonicalize_name(package): Version(v)
+        for package, v in (line.split("==") for line in lines)
+    }
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.name)
@@ -33,5 +37,15 @@ def test_the_newest_versions_are_no_older_than_those_of_every_day(asked: Require
 
 def test_every_opendp_that_can_be_installed_is_one_whose_law_was_tested() -> None:
     [opendp] = [asked for asked in ASKED if asked.name == "opendp"]
-    published = ["0.13.0", "0.14.0", "0.14.1", "0.14.2", "0.15.0", "0.15.1", "0.16.0", "0.16.1", "0.17.0"]
+    published = [
+        "0.13.0",
+        "0.14.0",
+        "0.14.1",
+        "0.14.2",
+        "0.15.0",
+        "0.15.1",
+        "0.16.0",
+        "0.16.1",
+        "0.17.0",
+    ]
     assert [version for version in published if version in opendp.specifier] == list(TESTED)

@@ -30,7 +30,9 @@ class Driver:
 
 def test_the_driver_can_be_called_before_jax_is_loaded():
     program = "import sys; from tabveil.fitting import device; print('jax' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert said.stdout == "False\n"
 
 

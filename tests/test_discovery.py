@@ -1,4 +1,5 @@
-"""Schemas found in the data: paid for before a look, right where many rows agree, silent about the few."""
+"""Schemas found in the data: paid for before a look, right where many rows agree, silent about the
+few."""
 
 from fractions import Fraction
 
@@ -12,7 +13,16 @@ import tabveil as tv
 from tabveil.cli import app
 from tabveil.discovery import DECIMALS, Scout, found_document, infer_schema, threshold, whole
 from tabveil.errors import BudgetExceeded, InvalidInput
-from tabveil.privacy import Budget, Door, Ledger, OpenDPNoise, Promise, Protection, Relation, gaussian_scale
+from tabveil.privacy import (
+    Budget,
+    Door,
+    Ledger,
+    OpenDPNoise,
+    Promise,
+    Protection,
+    Relation,
+    gaussian_scale,
+)
 from tabveil.sources import Source
 
 
@@ -44,11 +54,22 @@ class Loud:
 
 def test_what_many_rows_hold_is_found() -> None:
     rules = found_document(people(), epsilon=1, noise=Loud())["columns"]
-    assert rules["city"] == {"type": "categorical", "values": ["Bern", "Oslo", "Rome"], "other": True}
-    assert rules["job"] == {"type": "categorical", "values": ["x", "y"], "other": True, "nullable": True}
+    assert rules["city"] == {
+        "type": "categorical",
+        "values": ["Bern", "Oslo", "Rome"],
+        "other": True,
+    }
+    assert rules["job"] == {
+        "type": "categorical",
+        "values": ["x", "y"],
+        "other": True,
+        "nullable": True,
+    }
     assert rules["age"] == {"type": "numerical", "min": 16, "max": 128, "decimals": 0}
     assert (
-        rules["price"]["decimals"] == 2 and -4 <= rules["price"]["min"] <= 0 and rules["price"]["max"] == 128
+        rules["price"]["decimals"] == 2
+        and -4 <= rules["price"]["min"] <= 0
+        and rules["price"]["max"] == 128
     )
     assert rules["vip"] == {"type": "boolean"}
     assert rules["day"] == {"type": "date", "min": "2013-01-01", "max": "2014-01-01"}
@@ -62,18 +83,24 @@ def test_days_are_moments_where_some_rows_clearly_tell_the_time() -> None:
 
 
 @pytest.mark.parametrize("odd", ["?", None, 2**63, "2013-13-13"])
-def test_no_row_changes_a_type_that_a_reader_guessed_and_nobody_paid_for(odd: object, tmp_path) -> None:
+def test_no_row_changes_a_type_that_a_reader_guessed_and_nobody_paid_for(
+    odd: object, tmp_path
+) -> None:
     def searched(frame: pd.DataFrame) -> dict:
         return found_document(frame, epsilon=1, noise=Loud())["columns"]
 
     frame = people(2000)
-    cells = {name: pd.Series([*frame[name].tolist(), odd]) for name in frame}  # as pandas guesses them
+    cells = {
+        name: pd.Series([*frame[name].tolist(), odd]) for name in frame
+    }  # as pandas guesses them
     assert [c.dtype for c in cells.values()] != frame.dtypes.tolist()
     assert searched(pd.DataFrame(cells)) == searched(frame)
 
 
 def test_real_noise_finds_it_too() -> None:
-    schema = infer_schema(people(), epsilon=1, targets=["city"])  # each city stands 400 deviations clear
+    schema = infer_schema(
+        people(), epsilon=1, targets=["city"]
+    )  # each city stands 400 deviations clear
     assert schema.categories["city"].values == ("Bern", "Oslo", "Rome")
     assert schema.found is not None and schema.found.epsilon == 1 and schema.targets == ("city",)
 
@@ -89,7 +116,9 @@ def test_texts_in_a_file_are_recognised_as_numbers_and_truths(tmp_path) -> None:
 
 def test_moments_may_come_as_categories() -> None:
     moments = pd.Series(pd.date_range("2013-01-01", "2013-12-31", 500)).astype("category")
-    rule = found_document(pd.DataFrame({"when": moments}), epsilon=1, noise=Loud())["columns"]["when"]
+    rule = found_document(pd.DataFrame({"when": moments}), epsilon=1, noise=Loud())["columns"][
+        "when"
+    ]
     assert rule == {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01"}
 
 
@@ -137,7 +166,10 @@ def test_nothing_is_looked_at_before_it_is_paid(tmp_path) -> None:
     Scout(source, Door(allowance, promise.protection), promise).columns()
     assert watched.spent_at_look and watched.spent_at_look[0] > 0
     assert watched.spent_at_look == sorted(watched.spent_at_look)
-    assert allowance.spent == pytest.approx(float(allowance.total)) and allowance.spent <= allowance.total
+    assert (
+        allowance.spent == pytest.approx(float(allowance.total))
+        and allowance.spent <= allowance.total
+    )
 
 
 def test_a_limit_counts_the_delta_that_mechanisms_use_up() -> None:
@@ -155,7 +187,10 @@ def test_a_limit_counts_the_delta_that_mechanisms_use_up() -> None:
 @pytest.mark.parametrize("relation", Relation)
 def test_a_lone_category_is_released_only_if_noise_goes_beyond_its_delta(relation) -> None:
     frame = pd.DataFrame({"c": ["a"] * 5000 + ["lone"]})
-    for deviations, seen in ((4.9, False), (6, True)):  # δ/2 = 5e-7 lies 4.89 standard deviations out
+    for deviations, seen in (
+        (4.9, False),
+        (6, True),
+    ):  # δ/2 = 5e-7 lies 4.89 standard deviations out
         found = found_document(frame, epsilon=1, neighbours=relation.value, noise=Loud(deviations))
         assert ("lone" in found["columns"]["c"]["values"]) is seen
 
@@ -182,7 +217,8 @@ class Spy:
 
 
 def everything(rows: int = 40) -> pd.DataFrame:
-    """Every kind of column; no neighbour takes a value of a text away, or changes how a column looks."""
+    """Every kind of column; no neighbour takes a value of a text away, or changes how a column
+    looks."""
     place = np.arange(rows)
     return pd.DataFrame(
         {
@@ -202,7 +238,9 @@ def everything(rows: int = 40) -> pd.DataFrame:
 def test_what_a_search_counts_moves_no_further_than_it_pays_for(relation, unit, tmp_path) -> None:
     def searched(frame: pd.DataFrame, name: str) -> tuple[Spy, list]:
         spy, ledger = Spy(), tmp_path / name
-        found_document(frame, epsilon=1, ledger=ledger, neighbours=relation.value, privacy=unit, noise=spy)
+        found_document(
+            frame, epsilon=1, ledger=ledger, neighbours=relation.value, privacy=unit, noise=spy
+        )
         return spy, [charge.rho for charge in Ledger.read(ledger).charges]
 
     frame = everything()
@@ -233,11 +271,15 @@ def test_the_threshold_bounds_the_tail_of_the_noise() -> None:
         law /= law.sum()
         tail = law[support >= least - each].sum()
         assert each * tail <= delta
-        assert each * law[support >= least - each - 3 - scale].sum() > delta  # and is not far too careful
+        assert (
+            each * law[support >= least - each - 3 - scale].sum() > delta
+        )  # and is not far too careful
 
 
 def test_people_bound_what_each_can_add() -> None:
-    frame = pd.DataFrame({"who": np.repeat(np.arange(300), 10), "c": np.tile(list("ababababab"), 300)})
+    frame = pd.DataFrame(
+        {"who": np.repeat(np.arange(300), 10), "c": np.tile(list("ababababab"), 300)}
+    )
     schema = infer_schema(frame, epsilon=2, privacy={"unit": "who", "max_rows": 4})
     assert schema.privacy is not None and schema.privacy.max_rows == 4
     assert "who" not in schema.columns and schema.categories["c"].values == ("a", "b")
@@ -267,5 +309,7 @@ def test_the_command_writes_a_schema_with_its_provenance(tmp_path) -> None:
     document = yaml.safe_load((tmp_path / "s.yaml").read_text())
     assert document["found"]["epsilon"] == 1 and (tmp_path / "people.parquet.ledger").exists()
     assert tv.Schema.load(tmp_path / "s.yaml").categories["city"].values == ("Bern", "Oslo", "Rome")
-    shown = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "people.parquet.ledger"), "--json"])
+    shown = CliRunner().invoke(
+        app, ["ledger", "show", str(tmp_path / "people.parquet.ledger"), "--json"]
+    )
     assert shown.exit_code == 0 and "values of 2 columns" in shown.output

@@ -1,10 +1,10 @@
 """Every code block of the site runs as it is shown, and the site builds without a network.
 
-Blocks of a page run in order in one empty folder. What a page takes for granted is named in a comment on
-it, `<!-- starts with: people.csv, schema -->`, and made here. `python` and `bash` blocks run; `yaml` blocks
-are schemas; a block with a file name as its title is written to that file; one with the title "prints" must
-be in what the block before it printed. `text` is for the eye alone, and must not hold what could run.
-"""
+Blocks of a page run in order in one empty folder. What a page takes for granted is named in a
+comment on it, `<!-- starts with: people.csv, schema -->`, and made here. `python` and `bash` blocks
+run; `yaml` blocks are schemas; a block with a file name as its title is written to that file; one
+with the title "prints" must be in what the block before it printed. `text` is for the eye alone,
+and must not hold what could run."""
 
 import contextlib
 import io
@@ -36,7 +36,9 @@ FENCE = re.compile(r"^```(\w*)(?: title=\"([^\"]*)\")?\n(.*?)^```$", re.DOTALL |
 STARTS = re.compile(r"<!-- starts with: (.*?) -->")
 INCLUDED = re.compile(r'^--8<-- "(.*?)"$', re.MULTILINE)
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-RUNNABLE = re.compile(r"^(import |from \w+ import|tabveil (?!fit .*(://|spark|--scheduler)))", re.MULTILINE)
+RUNNABLE = re.compile(
+    r"^(import |from \w+ import|tabveil (?!fit .*(://|spark|--scheduler)))", re.MULTILINE
+)
 
 # The optimiser in few steps: what is shown must run, not converge.
 FEW = Annealing(8.0, stages=2, steps=5, tolerance=0.0)
@@ -78,7 +80,9 @@ class World:
             "people/": lambda: (Path("people").mkdir(), people(400).to_parquet("people/0.parquet")),
             "schema.yaml": lambda: PEOPLE.save("schema.yaml"),
             "release": lambda: fitted().save("release"),
-            "synthetic.csv": lambda: fitted().sample(300, seed=0).to_csv("synthetic.csv", index=False),
+            "synthetic.csv": lambda: (
+                fitted().sample(300, seed=0).to_csv("synthetic.csv", index=False)
+            ),
             "dask_frame": lambda: self.names.update(dask_frame=dask_frame()),
         }
         tables = {
@@ -100,7 +104,9 @@ def people(rows: int, seed: int = 0) -> pd.DataFrame:
     age = random.integers(18, 90, rows)
     income = np.where(age + random.normal(0, 15, rows) > 50, "high", "low")
     city = random.choice(["Bern", "Oslo", "Rome"], rows)
-    return pd.DataFrame({"age": age, "sex": random.choice(["F", "M"], rows), "city": city, "income": income})
+    return pd.DataFrame(
+        {"age": age, "sex": random.choice(["F", "M"], rows), "city": city, "income": income}
+    )
 
 
 def fitted() -> tv.RAPpp:
@@ -117,8 +123,13 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     name = str(page.relative_to(ROOT))
     found = [Block(name, *parts) for parts in FENCE.findall(text)]
-    assert text.count("\n```") + text.startswith("```") == 2 * len(found), f"{name} has an odd fence"
-    return [replace(b, text=INCLUDED.sub(lambda m: (ROOT / m.group(1)).read_text(), b.text)) for b in found]
+    assert text.count("\n```") + text.startswith("```") == 2 * len(found), (
+        f"{name} has an odd fence"
+    )
+    return [
+        replace(b, text=INCLUDED.sub(lambda m: (ROOT / m.group(1)).read_text(), b.text))
+        for b in found
+    ]
 
 
 WITH_BLOCKS = [page for page in PAGES if blocks(page)]
@@ -134,7 +145,9 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
 @pytest.mark.usefixtures("quick")
-def test_every_block_of_a_page_does_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_of_a_page_does_what_the_page_says(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world, printed = World(), ""
     for thing in ", ".join(STARTS.findall(page.read_text(encoding="utf-8"))).split(", "):
         if thing:
@@ -172,7 +185,10 @@ def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
     small = ["--rows", "1000"] if words[0] == "demo" else []
     monkeypatch.setattr(sys, "argv", ["tabveil", *words, *small])
     ended = 0
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as err,
+    ):
         try:
             cli.main()
         except SystemExit as end:
@@ -185,7 +201,9 @@ def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_block_escapes_by_its_language(page: Path) -> None:
     for block in blocks(page):
-        assert block.language in {"python", "bash", "yaml", "json", "text"}, f"{page}: {block.text[:40]}"
+        assert block.language in {"python", "bash", "yaml", "json", "text"}, (
+            f"{page}: {block.text[:40]}"
+        )
         if block.language == "text" and block.title != "prints":
             assert not RUNNABLE.search(block.text), block.text
 
@@ -220,7 +238,11 @@ def test_the_table_of_risks_is_what_the_library_says() -> None:
         stated = float(epsilon), 1e-9
         promised = Risk([stated])
         exact = Risk.of_spending(tv.Budget(*stated).rho, *stated)
-        found = (r(risk) for risk in (promised, exact) for r in (lambda k: k.guess, lambda k: k.caught(0.01)))
+        found = (
+            r(risk)
+            for risk in (promised, exact)
+            for r in (lambda k: k.guess, lambda k: k.caught(0.01))
+        )
         assert cells.split(" | ") == [f"{value:.1%}" for value in found]
 
 
@@ -240,7 +262,16 @@ class Fetched(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(folder),
+    ]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return folder
@@ -252,7 +283,9 @@ def test_the_site_builds_strictly_and_fetches_nothing_from_elsewhere(site: Path)
     for page in pages:
         reader = Fetched()
         reader.feed(page.read_text(encoding="utf-8"))
-        assert not [place for place in reader.found if place.startswith(("http:", "https:", "//"))], page
+        assert not [
+            place for place in reader.found if place.startswith(("http:", "https:", "//"))
+        ], page
 
 
 def test_the_site_shows_every_command_every_room_and_every_public_name(site: Path) -> None:

@@ -11,7 +11,8 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
-# In the README, a block that comes from an example stands right under a comment that names the file.
+# In the README, a block that comes from an example stands right under a comment that names the
+# file.
 EMBEDDED = re.compile(r"<!-- from (examples/\S+\.py) -->\n```python\n(.*?)```", re.DOTALL)
 INCLUDED = re.compile(r'^--8<-- "(examples/\S+\.py)"$', re.MULTILINE)
 
@@ -25,7 +26,9 @@ def test_every_example_is_on_a_page_whose_blocks_are_run() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    assert not [cell for cell in notebook.cells if cell.get("outputs")], "keep outputs out of the repository"
+    assert not [cell for cell in notebook.cells if cell.get("outputs")], (
+        "keep outputs out of the repository"
+    )
     # Few rows; warnings of the kernel itself are not ours.
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute(
         env={**os.environ, "ROWS": "1500", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}

@@ -1,4 +1,5 @@
-"""Each way to extend tabveil takes one file and one entry in a list: done here on a copy of the package."""
+"""Each way to extend tabveil takes one file and one entry in a list: done here on a copy of the
+package."""
 
 import os
 import re
@@ -67,7 +68,7 @@ from tabveil.fitting.presets import Default
 from tabveil.fitting.projection import Annealing
 from tabveil.queries import FAMILIES
 from tabveil.sources import Source
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec
 
 random = np.random.default_rng(0)
@@ -75,7 +76,8 @@ frame = pd.DataFrame({"sex": random.choice(["F", "M"], 500), "age": random.integ
                       "wage": random.integers(0, 900, 500)})
 number = {"type": "numerical", "min": 0, "max": 1000, "decimals": 0}
 sexes = {"type": "categorical", "values": ["F", "M"]}
-schema = tv.Schema.from_dict({"columns": {"sex": sexes, "age": {**number, "max": 100}, "wage": number}})
+schema = tv.Schema.from_dict({"columns": {"sex": sexes, "age": {**number, "max": 100},
+"wage": number}})
 
 assert "one_thread" in cli.EngineName.__members__
 few = Annealing(8.0, stages=1, steps=2, tolerance=0.0)
@@ -85,7 +87,8 @@ assert "At a glance" in report.page(model.fit(frame).release_).html()
 
 fitted = BASELINES["noisy_columns"]().fit(frame, schema, tv.Budget(5.0, 1e-9))
 synthetic = fitted.sample(400)
-assert list(synthetic) == list(frame) and len(synthetic) == 400 and fitted.spent <= tv.Budget(5.0, 1e-9).rho
+assert list(synthetic) == list(frame) and len(synthetic) == 400 and fitted.spent <= tv.Budget(5.0,
+1e-9).rho
 assert abs(synthetic["age"].mean() - frame["age"].mean()) < 10
 
 family = next(family for family in FAMILIES if family.__name__ == "Quadrants")
@@ -93,29 +96,39 @@ codec = Codec(schema)
 table = codec.encode(next(Source.of(frame, schema).batches()))
 counts = count(Workload((family.over(codec.domain),), MinMax.of(schema), codec.domain), table)[0]
 low_age, low_wage = frame["age"] < 50, frame["wage"] < 500
-assert counts.tolist() == [[(a & b).sum() for a in (low_age, ~low_age) for b in (low_wage, ~low_wage)]]
+assert counts.tolist() == [[(a & b).sum() for a in (low_age, ~low_age) for b in (low_wage,
+~low_wage)]]
 print("all four were found")
 """
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with one file more in each of four rooms, and one entry more on each list."""
+    """A copy of the package with one file more in each of four rooms, and one entry more on each
+    list."""
     copy = tmp_path_factory.mktemp("extended")
-    shutil.copytree(ROOT / "src/tabveil", copy / "tabveil", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "src/tabveil", copy / "tabveil", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for extension in EXTENSIONS:
         room = copy / "tabveil" / extension.room
         shutil.copy(EXAMPLES / extension.file, room)
         lists = room / "__init__.py"
         text = lists.read_text(encoding="utf-8")
-        assert text.count(extension.before) == 1, f"the list in {extension.room} looks different now"
+        assert text.count(extension.before) == 1, (
+            f"the list in {extension.room} looks different now"
+        )
         text = text.replace(extension.before, extension.entry + extension.before)
-        last = list(re.finditer(r"^from tabveil[^(\n]*(\([^)]*\))?\n", text, re.MULTILINE))[-1].end()
+        last = list(re.finditer(r"^from tabveil[^(\n]*(\([^)]*\))?\n", text, re.MULTILINE))[
+            -1
+        ].end()
         lists.write_text(text[:last] + extension.imported + text[last:], encoding="utf-8")
     return copy
 
 
-def test_one_file_and_one_entry_add_a_family_a_baseline_an_engine_and_a_section(extended: Path) -> None:
+def test_one_file_and_one_entry_add_a_family_a_baseline_an_engine_and_a_section(
+    extended: Path,
+) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", TRIAL],
         env={**os.environ, "PYTHONPATH": str(extended)},
@@ -128,5 +141,7 @@ def test_one_file_and_one_entry_add_a_family_a_baseline_an_engine_and_a_section(
 
 
 def test_every_extension_that_the_docs_show_is_tried() -> None:
-    shown = set(re.findall(r"examples/extending/(\w+\.py)", (ROOT / "docs/extending.md").read_text()))
+    shown = set(
+        re.findall(r"examples/extending/(\w+\.py)", (ROOT / "docs/extending.md").read_text())
+    )
     assert shown == {path.name for path in EXAMPLES.glob("*.py")} == {e.file for e in EXTENSIONS}

@@ -1,4 +1,5 @@
-"""Whatever cuts a fit short: no charge is lost, nothing is measured uncharged, no answer is drawn twice."""
+"""Whatever cuts a fit short: no charge is lost, nothing is measured uncharged, no answer is drawn
+twice."""
 
 import errno
 import itertools
@@ -66,7 +67,9 @@ def test_a_fit_that_goes_on_pays_for_what_is_missing_and_no_more(tmp_path: Path)
     stored = used(first)
     before = killing.charges_in(tmp_path)
     model = killing.fit(tmp_path)
-    assert model.recalled_ == before == len(stored) or model.recalled_ == before - 1  # died before storing it
+    assert (
+        model.recalled_ == before == len(stored) or model.recalled_ == before - 1
+    )  # died before storing it
     assert killing.charges_in(tmp_path) - before == len(model.ledger_) - model.recalled_
 
 
@@ -79,7 +82,14 @@ def kill(folder: Path, kills: int, seed: int) -> dict:
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
-    program = [sys.executable, str(Path(killing.__file__)), str(folder), str(kills), str(seed), "170"]
+    program = [
+        sys.executable,
+        str(Path(killing.__file__)),
+        str(folder),
+        str(kills),
+        str(seed),
+        "170",
+    ]
     done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -132,7 +142,8 @@ def test_a_full_disk_in_the_middle_is_explained_and_can_be_continued(
 
 @contextmanager
 def bad_disk(call: str, number: int, *, for_good: bool = False) -> Iterator[list[int]]:
-    """The call of this number, counted from 1, is an input/output error; for good: so are all later ones."""
+    """The call of this number, counted from 1, is an input/output error; for good: so are all later
+    ones."""
     real, calls = getattr(os, call), [0]
 
     def failing(handle: int, *content: bytes) -> int:
@@ -211,7 +222,9 @@ def test_a_clock_that_jumps_changes_nothing_that_was_spent(
     ledger = Ledger.read(tmp_path / "a.ledger")
     assert ledger.spent == limit.rho and ledger.left == 0
     with pytest.raises(BudgetExceeded):  # not even if the clock says that it was all long ago
-        Ledger.open(tmp_path / "a.ledger", Relation.ADD_REMOVE).charge("more", limit.rho / 10**6, "any")
+        Ledger.open(tmp_path / "a.ledger", Relation.ADD_REMOVE).charge(
+            "more", limit.rho / 10**6, "any"
+        )
 
 
 def test_a_fit_that_ended_is_a_new_one_when_it_is_asked_for_again(tmp_path: Path) -> None:
@@ -228,7 +241,9 @@ def test_a_fit_that_ended_is_a_new_one_when_it_is_asked_for_again(tmp_path: Path
 def test_a_limit_leaves_room_for_what_is_missing_only(tmp_path: Path) -> None:
     Ledger.open(tmp_path / "a.ledger", Relation.ADD_REMOVE, limit=Budget(1.0, DELTA)).close()
     said = interrupted(tmp_path)
-    if [word for word, *_ in said].count("charged") == len(used(said)):  # nothing was charged in vain
+    if [word for word, *_ in said].count("charged") == len(
+        used(said)
+    ):  # nothing was charged in vain
         assert killing.fit(tmp_path).recalled_ == len(used(said))
         assert Ledger.read(tmp_path / "a.ledger").left == 0
 
@@ -248,7 +263,11 @@ def test_an_answer_paid_in_vain_is_not_free_the_second_time(
 def test_another_request_does_not_use_these_answers(tmp_path: Path) -> None:
     interrupted(tmp_path)
     for change in ({"epsilon": 2.0}, {"seed": 1}, {"delta": 1e-8}, {"targets": ["a"]}):
-        settings = {"epsilon": 1.0, "preset": killing.PRESET, "ledger": tmp_path / "a.ledger"} | change
+        settings = {
+            "epsilon": 1.0,
+            "preset": killing.PRESET,
+            "ledger": tmp_path / "a.ledger",
+        } | change
         model = tv.RAPpp(tv.Schema.from_dict(killing.SCHEMA), **settings).fit(killing.table())
         assert model.recalled_ == 0
     assert killing.fit(tmp_path).recalled_ > 0
@@ -270,7 +289,7 @@ def test_a_file_that_changed_meanwhile_is_another_request(tmp_path: Path) -> Non
     assert tv.RAPpp(schema, 1.0, **settings).fit(data).recalled_ == 0
 
 
-# -- the journal itself ------------------------------------------------------------------------------------
+# -- the journal itself ----------------------------------------------------------------------------
 
 
 def test_a_journal_is_for_its_owner_and_follows_no_link(tmp_path: Path) -> None:
@@ -293,12 +312,16 @@ def test_an_unfinished_last_line_is_dropped(tmp_path: Path) -> None:
     assert killing.fit(tmp_path).recalled_ == len(lines) - 1
 
 
-@pytest.mark.parametrize("damage", [lambda b: b.replace(b"shape", b"shqpe", 1), lambda b: b"{}\n" + b])
+@pytest.mark.parametrize(
+    "damage", [lambda b: b.replace(b"shape", b"shqpe", 1), lambda b: b"{}\n" + b]
+)
 def test_a_damaged_journal_is_refused_with_a_hint(tmp_path: Path, damage) -> None:
     interrupted(tmp_path)
     [journal] = journals(tmp_path)
     journal.write_bytes(damage(journal.read_bytes()))
-    with pytest.raises(InvalidInput, match=r"Line 1 of the journal .* is damaged\.\nHint: Remove it"):
+    with pytest.raises(
+        InvalidInput, match=r"Line 1 of the journal .* is damaged\.\nHint: Remove it"
+    ):
         killing.fit(tmp_path)
 
 

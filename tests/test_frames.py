@@ -121,7 +121,9 @@ def test_nothing_a_source_says_of_itself_comes_from_its_rows(tmp_path):
     assert Source.of(saved(tmp_path, "a.csv"), PEOPLE).describe() == "the CSV file a.csv, 3 columns"
 
 
-@pytest.mark.parametrize("content", ["age,sex,wage", "age,sex,wage\n", "\ufeffage,sex,wage\r\n\r\n"])
+@pytest.mark.parametrize(
+    "content", ["age,sex,wage", "age,sex,wage\n", "\ufeffage,sex,wage\r\n\r\n"]
+)
 def test_a_header_without_rows_is_a_table_of_no_rows(tmp_path, content):
     path = tmp_path / "a.csv"
     path.write_bytes(content.encode())
@@ -130,7 +132,9 @@ def test_a_header_without_rows_is_a_table_of_no_rows(tmp_path, content):
     assert encoded(path) == ([], [])
 
 
-@pytest.mark.parametrize("frame", [FRAME[:0], pl.from_pandas(FRAME[:0]), pa.Table.from_pandas(FRAME[:0])])
+@pytest.mark.parametrize(
+    "frame", [FRAME[:0], pl.from_pandas(FRAME[:0]), pa.Table.from_pandas(FRAME[:0])]
+)
 def test_a_frame_without_rows_is_a_table_of_no_rows(frame):
     assert encoded(frame) == ([], []) and Source.of(frame, PEOPLE).count() == 0
 
@@ -162,7 +166,19 @@ def test_odd_csv_rows_never_stop_the_reading(tmp_path, rows, ages):
     assert csv_ages(tmp_path, rows) == ages
 
 
-PIECES = [b",", b'"', b"\n", b"\r", b"\x00", b"\xff", b"\xe2\x82", b"1", b" ", b"1,F,2\n", b'"1","F","2"\n']
+PIECES = [
+    b",",
+    b'"',
+    b"\n",
+    b"\r",
+    b"\x00",
+    b"\xff",
+    b"\xe2\x82",
+    b"1",
+    b" ",
+    b"1,F,2\n",
+    b'"1","F","2"\n',
+]
 
 
 @settings(max_examples=200, deadline=None)
@@ -196,7 +212,9 @@ def test_paths_that_are_no_tables_are_refused(tmp_path):
     assert "is an empty file" in refusal(written(tmp_path / "a.parquet", b""))
     assert "no readable header" in refusal(written(tmp_path / "b.csv", b"\n\n"))
     assert "no readable header" in refusal(written(tmp_path / "b.csv.gz", CANARY.encode()))
-    assert "not a readable Parquet file" in refusal(written(tmp_path / "b.parquet", CANARY.encode() * 99))
+    assert "not a readable Parquet file" in refusal(
+        written(tmp_path / "b.parquet", CANARY.encode() * 99)
+    )
     (tmp_path / "empty").mkdir()
     assert "holds no .parquet files" in refusal(tmp_path / "empty")
 
@@ -215,7 +233,9 @@ def test_damaged_files_are_refused_without_their_content(tmp_path):
     assert "could not be read to its end" in refusal(written(path, bytes(content)))
 
 
-@pytest.mark.parametrize("data", [None, [1], {"a": [1]}, np.zeros(3), FRAME["age"], pl.LazyFrame(), 7])
+@pytest.mark.parametrize(
+    "data", [None, [1], {"a": [1]}, np.zeros(3), FRAME["age"], pl.LazyFrame(), 7]
+)
 def test_what_is_no_table_is_refused(data):
     assert "is not a table that can be read" in refusal(data)
 
@@ -229,21 +249,34 @@ def test_missing_columns_are_listed_with_the_closest_names(tmp_path):
 
 
 def test_a_file_without_a_header_line_does_not_show_its_first_row(tmp_path):
-    assert "lacks the columns" in refusal(written(tmp_path / "a.csv", f"{CANARY},{CANARY},1\n".encode()))
+    assert "lacks the columns" in refusal(
+        written(tmp_path / "a.csv", f"{CANARY},{CANARY},1\n".encode())
+    )
 
 
 FIRST_ROWS = [
-    f"{CANARY},F,1", f"Anna {CANARY},F,teacher", "anna@example.org,F,x", "canary,2019-05-01,x", "canary,,x",
+    f"{CANARY},F,1", f"Anna {CANARY},F,teacher", "anna@example.org,F,x", "canary,2019-05-01,x",
+    "canary,,x",
     "canary,1:30,x", "canary,01/02/2020,x", "canary,true,x", "canary,NA,x", "canary,canary,x",
     "canary,$5.00,x", "canary,-1.5e3,x",
 ]  # fmt: skip
-NAMES = ["age,sex,wage", "Age (years),Q1,x2", "id,name,e-mail", "2019 income,income_2019,notes", "a"]
+NAMES = [
+    "age,sex,wage",
+    "Age (years),Q1,x2",
+    "id,name,e-mail",
+    "2019 income,income_2019,notes",
+    "a",
+]
 
 
 @pytest.mark.parametrize("first", FIRST_ROWS)
 def test_a_first_line_that_looks_like_data_is_shown_nowhere(tmp_path, first):
     path = written(tmp_path / "a.csv", f"{first}\nx,y,z\n".encode())
-    for read in (lambda: refusal(path), lambda: Source.whole(path), lambda: draft_schema(path, public=True)):
+    for read in (
+        lambda: refusal(path),
+        lambda: Source.whole(path),
+        lambda: draft_schema(path, public=True),
+    ):
         try:
             message = read()
         except InvalidInput as problem:
@@ -283,7 +316,8 @@ def test_a_blank_line_of_a_csv_with_one_column_is_a_missing_cell(tmp_path, relat
 
 
 @pytest.mark.parametrize(
-    ("content", "rows"), [("a", 0), ("a\n", 0), ("a\n\n", 1), ("a\n\n\n", 2), ("a\n1", 1), ('a\n""\n', 1)]
+    ("content", "rows"),
+    [("a", 0), ("a\n", 0), ("a\n\n", 1), ("a\n\n\n", 2), ("a\n1", 1), ('a\n""\n', 1)],
 )
 def test_a_final_line_break_makes_no_row_of_its_own(tmp_path, content, rows):
     source = Source.whole(written(tmp_path / "a.csv", content.encode()))
@@ -328,7 +362,8 @@ JUNK = st.one_of(
             pd.Timestamp("2013-01-01 05:00"),
             pd.Period("2013"), np.float32(1), np.int8(1), np.bool_(True),
             np.datetime64(1, "ns"), np.timedelta64(1, "ns"),
-            np.array([1]), [1], {}, (1,), object(), Hostile(), Decimal("sNaN"), Decimal("1E+999999"),
+            np.array([1]), [1], {}, (1,), object(), Hostile(), Decimal("sNaN"),
+            Decimal("1E+999999"),
             10**5000, pa.scalar(1),
         ]
     ),
@@ -370,8 +405,14 @@ def test_object_columns_of_anything_encode_row_by_row(rows, batch):
     ],
 )
 def test_an_object_is_the_same_category_as_its_text(cell, text):
-    schema = Schema(columns={"x": {"type": "categorical", "values": ["zzz", text], "nullable": True}})
-    assert encoded(pd.DataFrame({"x": objects([cell, text, object()])}), schema)[0] == [[1], [1], [2]]
+    schema = Schema(
+        columns={"x": {"type": "categorical", "values": ["zzz", text], "nullable": True}}
+    )
+    assert encoded(pd.DataFrame({"x": objects([cell, text, object()])}), schema)[0] == [
+        [1],
+        [1],
+        [2],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -398,8 +439,12 @@ def test_columns_of_any_pandas_type_are_read(series):
 
 
 def test_levels_of_a_pandas_categorical_are_read_like_cells():
-    schema = Schema(columns={"x": {"type": "categorical", "values": ["zzz", 1, "(0, 2]"], "nullable": True}})
-    assert encoded(pd.DataFrame({"x": pd.Categorical([1, "a", None], categories=["a", 1])}), schema)[0] == [
+    schema = Schema(
+        columns={"x": {"type": "categorical", "values": ["zzz", 1, "(0, 2]"], "nullable": True}}
+    )
+    assert encoded(
+        pd.DataFrame({"x": pd.Categorical([1, "a", None], categories=["a", 1])}), schema
+    )[0] == [
         [1],
         [3],
         [3],
@@ -493,7 +538,11 @@ def test_check_names_the_column_and_the_rule_and_no_value():
         }
     )
     frame = pd.DataFrame(
-        {"n": objects([-5, CANARY, 0.5, None, "x"]), "s": ["a", CANARY, None, "a", "a"], "o": [CANARY] * 5}
+        {
+            "n": objects([-5, CANARY, 0.5, None, "x"]),
+            "s": ["a", CANARY, None, "a", "a"],
+            "o": [CANARY] * 5,
+        }
     )
     lines = check(frame, strict)
     assert CANARY not in " ".join(lines)

@@ -1,4 +1,5 @@
-"""Fuzzed cells in columns of every type, from every source: never an error, and each is read by itself."""
+"""Fuzzed cells in columns of every type, from every source: never an error, and each is read by
+itself."""
 
 import csv
 import math
@@ -37,9 +38,19 @@ SCHEMAS = {name: Schema(columns={"x": rule}) for name, rule in LEARNT.items()}
 ARROW = {name: cells for name, cells in arrow_arrays().items() if len(cells)}
 PANDAS = pandas_columns()
 
-# -- one cell of any kind ------------------------------------------------------------------------------------
+# -- one cell of any kind --------------------------------------------------------------------------
 
-ODDITIES = [CANARY, pd.NaT, pd.NA, pd.Period("2020"), [1], {}, object(), np.datetime64("2020"), 10**5000]
+ODDITIES = [
+    CANARY,
+    pd.NaT,
+    pd.NA,
+    pd.Period("2020"),
+    [1],
+    {},
+    object(),
+    np.datetime64("2020"),
+    10**5000,
+]
 hour = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 anything = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.decimals(), st.complex_numbers(),
@@ -85,7 +96,9 @@ def as_polars(cells: list[Any], folder: Path) -> object:
 
 def as_csv(cells: list[Any], folder: Path) -> object:
     with (folder / "a.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["x"], *([text or ""] for text in texts(cells))])
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(
+            [["x"], *([text or ""] for text in texts(cells))]
+        )
     return folder / "a.csv"
 
 
@@ -95,7 +108,8 @@ def as_parquet(cells: list[Any], folder: Path) -> object:
 
 
 SOURCES: dict[str, Callable[[list[Any], Path], object]] = {
-    "arrow": as_arrow, "pandas": as_pandas, "polars": as_polars, "csv": as_csv, "parquet": as_parquet,
+    "arrow": as_arrow, "pandas": as_pandas, "polars": as_polars, "csv": as_csv,
+    "parquet": as_parquet,
 }  # fmt: skip
 
 
@@ -118,7 +132,8 @@ def soon() -> Iterator[None]:
 
 
 def require_total(data: object, schema: Schema, batch: int) -> int:
-    """Every row is encoded inside the domain, and alike in any batches; how many rows there were."""
+    """Every row is encoded inside the domain, and alike in any batches; how many rows there
+    were."""
     codec = Codec(schema)
     whole = encoded(data, schema)
     assert np.isfinite(whole).all()
@@ -142,14 +157,17 @@ def test_any_cell_from_any_source_is_read_by_itself(
         assert rows == len(kept)
         whole = encoded(data, SCHEMAS[rule])
         for row, cell in enumerate(kept):
-            assert np.array_equal(encoded(SOURCES[source]([cell], folder), SCHEMAS[rule])[0], whole[row])
+            assert np.array_equal(
+                encoded(SOURCES[source]([cell], folder), SCHEMAS[rule])[0], whole[row]
+            )
         check(SOURCES[source](kept, folder), SCHEMAS[rule])
 
 
 def any_table(codec: Codec, rows: int, seed: int) -> Table:
     """Codes and numbers as a release may hold them, every kind of cell among them."""
     chance = np.random.default_rng(seed)
-    codes = np.stack([chance.integers(0, size, rows) for size in codec.domain.sizes], 1).astype(np.int32) \
+    codes = np.stack([chance.integers(0, size, rows) for size in codec.domain.sizes],
+    1).astype(np.int32) \
         if codec.domain.sizes else np.empty((rows, 0), np.int32)  # fmt: skip
     numbers = np.empty((rows, len(codec.domain.numerical)))
     for place, rule in enumerate(codec.schema.numbers.values()):
@@ -177,7 +195,7 @@ def test_what_is_not_learnt_is_never_read(rule: str) -> None:
     assert Source.of(frame, schema).columns == ("y",) and len(encoded(frame, schema)) == 2
 
 
-# -- a million cells -----------------------------------------------------------------------------------------
+# -- a million cells -------------------------------------------------------------------------------
 
 SIGNS = "0123456789:-+. TZedays,naif/%\x00é٣\ud800'\"\n"
 
@@ -199,16 +217,21 @@ def any_object(chance: random.Random) -> Any:
     number = chance.randint(-far, far)
     moment = datetime(1, 1, 1) + timedelta(microseconds=chance.randrange(315537897599999999))
     makers: list[Callable[[], Any]] = [
-        lambda: any_text(chance), lambda: any_text(chance).encode("utf-8", "surrogatepass"), lambda: number,
-        lambda: chance.random() * number, lambda: chance.choice([math.nan, math.inf, -math.inf, -0.0]),
-        lambda: Decimal(number).scaleb(chance.randint(-40, 40)), lambda: moment, lambda: moment.date(),
+        lambda: any_text(chance), lambda: any_text(chance).encode("utf-8", "surrogatepass"),
+        lambda: number,
+        lambda: chance.random() * number, lambda: chance.choice([math.nan, math.inf, -math.inf,
+        -0.0]),
+        lambda: Decimal(number).scaleb(chance.randint(-40, 40)), lambda: moment,
+        lambda: moment.date(),
         lambda: moment.replace(tzinfo=timezone(timedelta(minutes=chance.randint(-1439, 1439)))),
-        lambda: moment.replace(tzinfo=UTC), lambda: moment.time(), lambda: bool(number % 2), lambda: None,
+        lambda: moment.replace(tzinfo=UTC), lambda: moment.time(), lambda: bool(number % 2),
+        lambda: None,
         lambda: timedelta(microseconds=max(-(10**19), min(10**19, number))),
         lambda: np.float32(chance.random()),
         lambda: np.datetime64(number % 2**62, chance.choice(["D", "s", "ms", "us", "ns", "Y"])),
         lambda: np.timedelta64(number % 2**62, chance.choice(["D", "s", "ms", "us", "ns"])),
-        lambda: pd.Timestamp(number % 2**62), lambda: pd.Timedelta(number % 2**62), lambda: [number],
+        lambda: pd.Timestamp(number % 2**62), lambda: pd.Timedelta(number % 2**62),
+        lambda: [number],
         lambda: chance.choice([*ODDITIES, date(1, 1, 1), clock(0), complex(1, 1)]),
     ]  # fmt: skip
     return chance.choice(makers)()
@@ -222,14 +245,18 @@ def any_column(chance: random.Random, rows: int, folder: Path) -> object:
         return pa.table({"x": pa.chunked_array([cells] * (1 + rows // len(cells)))})
     if kind == 1:
         series = PANDAS[chance.choice(sorted(PANDAS))]
-        return pd.DataFrame({"x": pd.concat([series] * (1 + rows // len(series)), ignore_index=True)})
+        return pd.DataFrame(
+            {"x": pd.concat([series] * (1 + rows // len(series)), ignore_index=True)}
+        )
     if kind == 2:
         width = chance.choice(
             [pa.timestamp("s"), pa.timestamp("ns", "Asia/Tokyo"), pa.duration("ms"), pa.float64()]
         )
         raw = pa.py_buffer(chance.randbytes(8 * rows))
         return pa.table({"x": pa.Array.from_buffers(width, rows, [None, raw])})
-    return SOURCES[["csv", "pandas", "polars"][kind - 3]]([any_object(chance) for _ in range(rows)], folder)
+    return SOURCES[["csv", "pandas", "polars"][kind - 3]](
+        [any_object(chance) for _ in range(rows)], folder
+    )
 
 
 @pytest.mark.slow
@@ -251,5 +278,8 @@ def test_a_million_fuzzed_cells_are_read_without_an_error(tmp_path: Path) -> Non
         slowest = max(slowest, time.process_time() - before)
         tables += 1
     took = time.monotonic() - started
-    print(f"\n{cells:,} cells in {tables:,} tables, {took:.0f} s; the slowest table took {slowest:.2f} s")
+    print(
+        f"\n{cells:,} cells in {tables:,} tables, {took:.0f} s; the slowest table took "
+        f"{slowest:.2f} s"
+    )
     assert cells >= 1_000_000 and slowest < SECONDS

@@ -1,4 +1,5 @@
-"""Very many values: memory stays bounded, frequent values stay themselves, the rest come by noisy counts."""
+"""Very many values: memory stays bounded, frequent values stay themselves, the rest come by noisy
+counts."""
 
 from fractions import Fraction
 
@@ -23,7 +24,9 @@ SCHEMA = Schema.from_dict(
         }
     }
 )
-QUICK = Paper(thresholds=20, threshold_epochs=1, rows=100, annealing=Annealing(2.0, 3, 40, 0.0, 0.1))
+QUICK = Paper(
+    thresholds=20, threshold_epochs=1, rows=100, annealing=Annealing(2.0, 3, 40, 0.0, 0.1)
+)
 
 
 def frequent_first(rows: int) -> pd.DataFrame:
@@ -94,7 +97,10 @@ def test_short_lists_cost_nothing() -> None:
 
 def test_the_widest_table_bounds_every_table_that_counts_can_lead_to() -> None:
     groups = {"first": VALUES[:10], "second": VALUES[10:3000]}
-    for rule in (Categorical(values=VALUES, nullable=True), Categorical(values=VALUES, groups=groups)):
+    for rule in (
+        Categorical(values=VALUES, nullable=True),
+        Categorical(values=VALUES, groups=groups),
+    ):
         schema = Schema(columns={"tail": rule})
         most = Codec(widest(schema)).domain.cells
         for counts in (np.zeros(3001), np.arange(3001), np.full(3001, 10**6)):

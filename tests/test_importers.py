@@ -1,4 +1,5 @@
-"""Schemas of other tools: what they say is taken over, what they leave open is left to the owner."""
+"""Schemas of other tools: what they say is taken over, what they leave open is left to the
+owner."""
 
 import json
 
@@ -19,7 +20,12 @@ SCHEMA = Schema.from_dict(
             "vip": {"type": "boolean"},
             "age": {"type": "numerical", "min": 16, "max": 99, "decimals": 0, "nullable": True},
             "price": {"type": "numerical", "min": 0, "max": 9.5},
-            "seen": {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01", "unit": "minute"},
+            "seen": {
+                "type": "datetime",
+                "min": "2013-01-01",
+                "max": "2014-01-01",
+                "unit": "minute",
+            },
             "born": {"type": "date", "min": "1990-01-01", "max": "2000-01-01"},
             "stay": {"type": "duration", "min": 0, "max": 9},
             "note": {"type": "drop"},
@@ -89,7 +95,11 @@ def test_a_domain_of_dpsynth() -> None:
 
 def test_a_domain_of_dpmm() -> None:
     draft = IMPORTERS["dpmm"].read(
-        {"age": {"lower": 0, "upper": 120}, "ph": [0.0, 14.0], "type": {"categories": ["red", None]}}
+        {
+            "age": {"lower": 0, "upper": 120},
+            "ph": [0.0, 14.0],
+            "type": {"categories": ["red", None]},
+        }
     )
     assert draft["columns"] == {
         "age": {"type": "numerical", "min": 0, "max": 120, "decimals": 0},
@@ -115,7 +125,9 @@ def test_a_file_of_smartnoise() -> None:
 
 
 @pytest.mark.parametrize("tool", IMPORTERS)
-@pytest.mark.parametrize("document", [{}, {"a": 3}, {"tables": 3}, {"columns": {"a": 3}}, {1: {}}], ids=str)
+@pytest.mark.parametrize(
+    "document", [{}, {"a": 3}, {"tables": 3}, {"columns": {"a": 3}}, {1: {}}], ids=str
+)
 def test_odd_files_are_refused_in_one_line(tool: str, document: dict) -> None:
     try:
         IMPORTERS[tool].read(document)
@@ -127,7 +139,9 @@ def test_the_commands_import_and_export(tmp_path) -> None:
     SCHEMA.save(tmp_path / "ours.yaml")
     run = CliRunner().invoke
     theirs, back = str(tmp_path / "theirs.json"), str(tmp_path / "back.yaml")
-    written = run(app, ["schema", "export", str(tmp_path / "ours.yaml"), "--to", "dpmm", "-o", theirs])
+    written = run(
+        app, ["schema", "export", str(tmp_path / "ours.yaml"), "--to", "dpmm", "-o", theirs]
+    )
     assert written.exit_code == 0, written.output
     read = run(app, ["schema", "import", theirs, "--from", "dpmm", "-o", back])
     assert read.exit_code == 0 and "columns" in read.output

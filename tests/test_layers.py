@@ -23,16 +23,21 @@ MAY_IMPORT = {
     "curator": {"privacy", "queries", "tables"},
     "release": {"columns", "errors", "files", "privacy", "queries", "schema", "tables"},
     "metrics": {"errors", "schema", "sources", "tables"},
-    "report": {"columns", "errors", "files", "metrics", "privacy", "queries", "release", "schema", "tables"},
+    "report": {"columns", "errors", "files", "metrics", "privacy", "queries", "release", "schema",
+    "tables"},
     "fitting": {
-        "columns", "curator", "engines", "errors", "privacy", "queries", "release", "report", "schema",
+        "columns", "curator", "engines", "errors", "privacy", "queries", "release", "report",
+        "schema",
         "sources", "tables",
     },
     "audit": {"discovery", "files", "fitting", "privacy", "release", "schema", "sources", "tables"},
-    "baselines": {"curator", "errors", "fitting", "privacy", "queries", "schema", "sources", "tables"},
-    "benchmark": {"baselines", "datasets", "errors", "files", "metrics", "privacy", "report", "schema"},
+    "baselines": {"curator", "errors", "fitting", "privacy", "queries", "schema", "sources",
+    "tables"},
+    "benchmark": {"baselines", "datasets", "errors", "files", "metrics", "privacy", "report",
+    "schema"},
     "cli": {
-        "audit", "benchmark", "datasets", "discovery", "engines", "errors", "files", "fitting", "metrics",
+        "audit", "benchmark", "datasets", "discovery", "engines", "errors", "files", "fitting",
+        "metrics",
         "privacy", "release", "report", "schema", "sources",
     },
 }  # fmt: skip
@@ -57,7 +62,11 @@ def imported_rooms(path: Path) -> set[str]:
             parts = (node.module or "").split(".")
             rooms |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
         if isinstance(node, ast.Import):
-            rooms |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("tabveil.")}
+            rooms |= {
+                alias.name.split(".")[1]
+                for alias in node.names
+                if alias.name.startswith("tabveil.")
+            }
     return rooms
 
 
@@ -149,7 +158,12 @@ def test_only_the_door_and_those_who_hold_it_know_a_source_of_noise() -> None:
         for path in SOURCE.rglob("*.py")
         if "OpenDPNoise" in path.read_text() and ITS_OWN_EAR not in path.parents
     }
-    assert named == {"privacy/__init__.py", "privacy/door.py", "privacy/noise.py", "fitting/synthesizer.py"}
+    assert named == {
+        "privacy/__init__.py",
+        "privacy/door.py",
+        "privacy/noise.py",
+        "fitting/synthesizer.py",
+    }
 
 
 @pytest.mark.parametrize(

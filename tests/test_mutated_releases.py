@@ -1,4 +1,5 @@
-"""A stranger's release or schema can be used, or is refused in one clear line; soon, and in little memory."""
+"""A stranger's release or schema can be used, or is refused in one clear line; soon, and in little
+memory."""
 
 import io
 import json
@@ -52,10 +53,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-# -- mutations ----------------------------------------------------------------------------------------------
+# -- mutations -------------------------------------------------------------------------------------
 
 ODD: list[Any] = [
-    None, True, -1, 0, 1, 2**31, 2**63, 10**30, 1e308, -0.0, 1e-320, "", "a", "\x00", "../../etc/passwd",
+    None, True, -1, 0, 1, 2**31, 2**63, 10**30, 1e308, -0.0, 1e-320, "", "a", "\x00",
+    "../../etc/passwd",
     "a" * 5000, [], {}, [[]], {"a": {}}, [1] * 300, "=1+1", "NaN", "__import__('os')",
 ]  # fmt: skip
 LITERALS = [
@@ -93,7 +95,11 @@ def places_in(value: Any, path: tuple = ()) -> Iterator[tuple]:
     """The paths to everything inside a JSON document."""
     yield path
     for key, inner in (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
     ):
         yield from places_in(inner, (*path, key))
 
@@ -141,7 +147,9 @@ def odd_array(content: bytes, chance: random.Random) -> bytes:
         arrays = {name: file[name] for name in file.files}
     name = chance.choice(list(arrays))
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", chance.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
+    with zipfile.ZipFile(
+        made, "w", chance.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+    ) as archive:
         for other, array in arrays.items():
             if other != name:
                 plain = io.BytesIO()
@@ -174,7 +182,7 @@ def mutated(files: Files, chance: random.Random) -> Files:
     return {**files, name: chance.choice(changes)(files[name], chance)}
 
 
-# -- what must hold -----------------------------------------------------------------------------------------
+# -- what must hold --------------------------------------------------------------------------------
 
 
 class TooSlow(BaseException):
@@ -188,7 +196,10 @@ def soon() -> Iterator[None]:
     def late(*_: object) -> None:
         raise TooSlow
 
-    timers = ((signal.ITIMER_PROF, signal.SIGPROF, SECONDS), (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE))
+    timers = (
+        (signal.ITIMER_PROF, signal.SIGPROF, SECONDS),
+        (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE),
+    )
     before = [signal.signal(number, late) for _, number, _ in timers]
     for timer, _, seconds in timers:
         signal.setitimer(timer, seconds)
@@ -248,7 +259,11 @@ def survive(whole: Files, folder: Path, tries: int, seed: int) -> dict[str, int]
 
 def peak_memory() -> int:
     """The most memory that this process held since it was last asked to forget, in bytes."""
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    [line] = [
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmHWM")
+    ]
     return int(line.split()[1]) * 1024
 
 
@@ -263,17 +278,21 @@ def test_two_thousand_mutated_releases_load_or_are_refused(whole: Files, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_mutated_releases_load_or_are_refused(whole: Files, tmp_path: Path) -> None:
+def test_a_hundred_thousand_mutated_releases_load_or_are_refused(
+    whole: Files, tmp_path: Path
+) -> None:
     before, started = peak_memory(), time.monotonic()
     seen = survive(whole, tmp_path, 100_000, seed=1)
     print(
-        seen, f"{time.monotonic() - started:.0f} s, memory grew by {(peak_memory() - before) / 2**20:.0f} MB"
+        seen,
+        f"{time.monotonic() - started:.0f} s, memory grew by "
+        f"{(peak_memory() - before) / 2**20:.0f} MB",
     )
     assert sum(seen.values()) == 100_000
     assert peak_memory() - before < 500 * 2**20
 
 
-# -- schemas ------------------------------------------------------------------------------------------------
+# -- schemas ---------------------------------------------------------------------------------------
 
 EVERY_RULE = """\
 columns:
@@ -286,7 +305,8 @@ columns:
   wage: {type: numerical, min: 0, max: 99, decimals: 1, nullable: true}
   total: {type: numerical, min: 0, max: 200, decimals: 1, special_values: [-1]}
   in: {type: date, min: 2020-01-01, max: 2020-12-31}
-  out: {type: datetime, min: '2020-01-01', max: '2021-06-30', unit: day, timezone: UTC, format: '%d.%m.%Y %H'}
+  out: {type: datetime, min: '2020-01-01', max: '2021-06-30', unit: day, timezone: UTC,
+  format: '%d.%m.%Y %H'}
   stay: {type: duration, min: -5, max: 500, unit: minute}
 targets: [vip]
 privacy: {unit: who, max_rows: 3}
@@ -301,7 +321,8 @@ found: {epsilon: 1.0, delta: 0.001, rho: 1/7}
 LARGEST = 100_000  # bytes; PyYAML reads about 130,000 a second, whatever they say
 PIECES = [
     b"*codes", b"&a ", b"*a", b"[*a,*a,*a,*a]", b"{<<: *sex}", b"- ", b"? ", b": ", b"!!binary x",
-    b"!!python/object ", b"[", b"{", b"'", b'"', b"#", b"|", b">", b"%", b"---\n", b"...\n", b"1:1:1:1",
+    b"!!python/object ", b"[", b"{", b"'", b'"', b"#", b"|", b">", b"%", b"---\n", b"...\n",
+    b"1:1:1:1",
     b"0x7fffffffffffffff", b"1e999", b".inf", b".nan", b"~", b"\t", b"\xe2\x80\xa8", b"[[" * 500,
     b"- " * 500, b"9" * 5000, b" and sex == F" * 300,
 ]  # fmt: skip
@@ -375,7 +396,7 @@ def test_ten_thousand_mutated_schemas_load_or_are_refused(tmp_path: Path) -> Non
     assert sum(seen.values()) == 10_000
 
 
-# -- files that claim what they are not ---------------------------------------------------------------------
+# -- files that claim what they are not ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("header", HEADERS)

@@ -42,7 +42,9 @@ def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
 
 def test_more_budget_and_more_rows_mean_less_error() -> None:
     schema = CENSUS.schema()
-    errors = [forecast(schema, epsilon, rows=40_000).error for epsilon in (0.05, 0.2, 1.0, 5.0, 25.0)]
+    errors = [
+        forecast(schema, epsilon, rows=40_000).error for epsilon in (0.05, 0.2, 1.0, 5.0, 25.0)
+    ]
     assert errors == sorted(errors, reverse=True)
     errors = [forecast(schema, 1.0, rows=rows).error for rows in (1000, 10_000, 100_000, 1_000_000)]
     assert errors == sorted(errors, reverse=True)
@@ -106,6 +108,7 @@ def test_the_predicted_error_is_near_the_measured_one(epsilon: float) -> None:
 def test_the_rules_are_those_of_the_preset() -> None:
     wasteful = Default(count_share=Default().count_share * 10)
     shares = [
-        forecast(CENSUS.schema(), 1.0, preset=preset).spending[0].share for preset in (Default(), wasteful)
+        forecast(CENSUS.schema(), 1.0, preset=preset).spending[0].share
+        for preset in (Default(), wasteful)
     ]
     assert np.isclose(shares[1], 10 * shares[0])

@@ -1,4 +1,5 @@
-"""The projection gets closer to noisy answers, forgets nothing better it has seen, and cannot see rows."""
+"""The projection gets closer to noisy answers, forgets nothing better it has seen, and cannot see
+rows."""
 
 from dataclasses import replace
 
@@ -33,7 +34,9 @@ def measured(domain: Domain) -> Measured:
     return measured_from(domain, Relaxed(hidden.logits * 4, hidden.numbers**3, hidden.sizes))
 
 
-def test_the_projection_explains_the_answers_of_a_hidden_table(domain: Domain, measured: Measured) -> None:
+def test_the_projection_explains_the_answers_of_a_hidden_table(
+    domain: Domain, measured: Measured
+) -> None:
     start = Relaxed.random(domain, 100, jax.random.key(0))
     _, progress = project(start, measured, QUICK)
     assert float(progress.objective) < 0.05 * float(objective(start, measured, Hard()))
@@ -45,7 +48,9 @@ def test_a_projection_never_ends_worse_than_it_began(domain: Domain, measured: M
     wild = Annealing(first_sharpness=1.0, stages=2, steps=5, tolerance=0.0, learning_rate=5.0)
     again, after = project(table, measured, wild)
     assert float(after.objective) <= float(good.objective)
-    assert float(objective(again, measured, Hard())) == pytest.approx(float(after.objective), rel=1e-4)
+    assert float(objective(again, measured, Hard())) == pytest.approx(
+        float(after.objective), rel=1e-4
+    )
 
 
 def test_relaxed_rows_stay_in_their_domain(domain: Domain, measured: Measured) -> None:
@@ -82,5 +87,7 @@ def test_one_program_serves_every_round(domain: Domain, measured: Measured) -> N
     for round_ in range(3):
         shares = np.zeros((1, measured.families[0].width), np.float32)
         empty = empty.record(0, round_, np.array([round_]), shares, np.ones_like(shares))
-        start, _ = project(start, empty, replace(QUICK, stages=round_ + 1, steps=5, learning_rate=0.01))
+        start, _ = project(
+            start, empty, replace(QUICK, stages=round_ + 1, steps=5, learning_rate=0.01)
+        )
     assert project._cache_size() == before + 1

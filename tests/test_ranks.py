@@ -1,4 +1,5 @@
-"""Rank space is learnt level by level: exact where there is no noise, close where there is, and paid for."""
+"""Rank space is learnt level by level: exact where there is no noise, close where there is, and
+paid for."""
 
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from tabveil.fitting.ranks import FIRST_RUNS, LEVELS, learn_ranks
 from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
 from tabveil.queries import GRID
 from tabveil.schema import Schema
-from tabveil.tables.scale import Lattice, Ranks
+from tabveil.tables.placement import Lattice, Ranks
 from tabveil.tables.table import Codec, Table
 from test_curator import SpyNoise, WatchedRows
 
@@ -36,7 +37,10 @@ def table_of(*columns: np.ndarray) -> Table:
 
 
 def door(
-    table: Table, rho: Fraction, relation: Relation = Relation.ADD_REMOVE, noise: Noise | None = None
+    table: Table,
+    rho: Fraction,
+    relation: Relation = Relation.ADD_REMOVE,
+    noise: Noise | None = None,
 ) -> tuple[Curator, Allowance]:
     """A curator without noise unless told otherwise, and what it may spend."""
     allowance = Ledger.in_memory(relation).allowance(rho, "test")
@@ -47,7 +51,9 @@ def door(
 
 def share_below(lattice: Lattice, ranks: Ranks, column: int, numbers: np.ndarray) -> np.ndarray:
     """The true share of rows below the start of each run, and of all rows at the end."""
-    points = np.sort(np.clip(np.rint((numbers - lattice.low[column]) / lattice.step[column]), 0, None))
+    points = np.sort(
+        np.clip(np.rint((numbers - lattice.low[column]) / lattice.step[column]), 0, None)
+    )
     starts = np.append(ranks.starts[column], lattice.sizes[column])
     return np.searchsorted(points, starts, "left") / len(points)
 
@@ -63,7 +69,7 @@ def ages(rows: int) -> np.ndarray:
     return np.random.default_rng(1).normal(45, 18, rows).round().clip(0, 99)
 
 
-# -- without noise ------------------------------------------------------------------------------------------
+# -- without noise ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 10), Fraction(2)])
@@ -83,8 +89,8 @@ def test_a_point_that_stands_above_the_noise_becomes_a_run_of_its_own() -> None:
     wage = heavy_tail(5000)
     curator, _ = door(table_of(wage), Fraction(1))
     ranks, *_ = learn_ranks(curator, lattice_of(FINE), Fraction(1), 5000)
-    # A run is cut on while it holds more than six times the noise of the next level, which is at most
-    # σ = √(1 / (2 ρ · 3/20)) = 1.8 here: any point of more than eleven rows is reached.
+    # A run is cut on while it holds more than six times the noise of the next level, which is at
+    # most σ = √(1 / (2 ρ · 3/20)) = 1.8 here: any point of more than eleven rows is reached.
     for point in np.nonzero(np.bincount(wage.astype(int)) > 11)[0]:
         assert {point, point + 1} <= {*ranks.starts[0].tolist(), 1_000_001}
 
@@ -93,7 +99,9 @@ def test_a_pile_of_rows_is_a_run_of_its_own_however_many_points_there_are() -> N
     lattice = lattice_of({"min": -524_288, "max": 524_287, "decimals": 0})
     numbers = np.where(np.arange(4000) % 4 == 0, 77, np.linspace(-500_000, 500_000, 4000).round())
     curator, _ = door(table_of(numbers), Fraction(1, 100))
-    ranks, *_ = learn_ranks(curator, lattice, Fraction(1, 100), 4000)  # few runs at first, of 2^17 points
+    ranks, *_ = learn_ranks(
+        curator, lattice, Fraction(1, 100), 4000
+    )  # few runs at first, of 2^17 points
     drawn = ranks.numbers(((np.arange(GRID) + 0.5) / GRID)[:, None])[:, 0]
     assert (drawn == 77).mean() == pytest.approx(0.25, abs=0.01)
 
@@ -112,7 +120,7 @@ def test_what_holds_few_rows_is_not_cut_further() -> None:
     assert len(ranks.starts[0]) < FIRST_RUNS + 4 * PARTS
 
 
-# -- with noise ---------------------------------------------------------------------------------------------
+# -- with noise ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("relation", Relation)
@@ -121,7 +129,8 @@ def test_with_noise_the_distribution_is_close_to_the_truth(relation: Relation) -
     lattice, columns = lattice_of(WHOLE, FINE), (ages(rows), heavy_tail(rows))
     curator, allowance = door(table_of(*columns), rho, relation, OpenDPNoise())
     ranks, *_ = learn_ranks(curator, lattice, rho, rows)
-    # A height sums at most k noises on each level, of standard deviation σ√k; each level gets six of those.
+    # A height sums at most k noises on each level, of standard deviation σ√k; each level gets six
+    # of those.
     levels = zip(allowance.charges, (FIRST_RUNS, PARTS, PARTS, PARTS), strict=True)
     off = sum(6 * charge.details["scale"] * parts**0.5 for charge, parts in levels)
     for column, numbers in enumerate(columns):
@@ -137,7 +146,7 @@ def test_with_noise_a_spike_still_comes_back_exactly() -> None:
     assert (drawn == 40).mean() == pytest.approx((numbers == 40).mean(), abs=0.01)
 
 
-# -- what it costs ------------------------------------------------------------------------------------------
+# -- what it costs ---------------------------------------------------------------------------------
 
 TABLES = {
     "ages": (WHOLE, ages(3000)),
@@ -164,7 +173,9 @@ def test_what_was_charged_and_what_is_left_add_up_exactly(
     ranks, _, first_scale, left = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
     assert allowance.spent + left == rho and left >= 0
     assert 1 <= len(allowance.charges) <= len(LEVELS)
-    assert [charge.rho for charge in allowance.charges] == [rho * s for s in LEVELS][: len(allowance.charges)]
+    assert [charge.rho for charge in allowance.charges] == [rho * s for s in LEVELS][
+        : len(allowance.charges)
+    ]
     assert first_scale == allowance.charges[0].details["scale"]
     places = ranks.positions(table_of(numbers))
     assert ((places >= 0) & (places < GRID)).all()
@@ -181,7 +192,7 @@ def test_tables_without_numbers_cost_nothing() -> None:
     assert (ranks.starts, scale, left, allowance.spent) == ((), 0.0, 1, 0)
 
 
-# -- tables of any shape ------------------------------------------------------------------------------------
+# -- tables of any shape ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["one point", "the lowest point", "the highest point"])
@@ -219,7 +230,9 @@ def test_fewer_points_than_runs_are_all_told_apart() -> None:
     total=st.integers(0, 2000),
     exponent=st.integers(-5, 2),
 )
-def test_any_counts_make_a_distribution(seed: int, rows: int, size: int, total: int, exponent: int) -> None:
+def test_any_counts_make_a_distribution(
+    seed: int, rows: int, size: int, total: int, exponent: int
+) -> None:
     random, rho = np.random.default_rng(seed), Fraction(10) ** exponent
     curator, allowance = door(table_of(random.integers(0, size, rows)), rho, noise=OpenDPNoise())
     lattice = lattice_of({"min": 0, "max": size - 1, "decimals": 0})
@@ -230,7 +243,7 @@ def test_any_counts_make_a_distribution(seed: int, rows: int, size: int, total: 
     assert allowance.spent + left == rho
 
 
-# -- sensitivity --------------------------------------------------------------------------------------------
+# -- sensitivity -----------------------------------------------------------------------------------
 
 
 def disjoint_runs(random: np.random.Generator, size: int, most: int) -> np.ndarray:
@@ -250,7 +263,9 @@ def test_no_neighbour_moves_counts_of_runs_past_what_was_charged(
     lattice = lattice_of(*[{"min": 0, "max": 30, "decimals": 0}] * columns)
     asked = [disjoint_runs(random, 31, 6) for _ in range(columns)]
     asked[0] = asked[0] if len(asked[0]) else np.array([[0, 31]])
-    numbers = random.integers(-5, 40, (rows + 1, columns)).astype(float)  # some of them out of bounds
+    numbers = random.integers(-5, 40, (rows + 1, columns)).astype(
+        float
+    )  # some of them out of bounds
     kept = range(1, rows) if relation is Relation.ADD_REMOVE else [rows, *range(1, rows)]
     found = []
     for chosen in (range(rows), kept):
@@ -264,20 +279,30 @@ def test_no_neighbour_moves_counts_of_runs_past_what_was_charged(
         assert (change**2).sum() <= moved
     charged = sum(len(runs) > 0 for runs in asked) * moved
     assert sum((change**2).sum() for change in changes) <= charged
-    assert found[0].scale == allowance.charges[0].details["scale"] == pytest.approx(charged**0.5)  # ρ = 1/2
+    assert (
+        found[0].scale == allowance.charges[0].details["scale"] == pytest.approx(charged**0.5)
+    )  # ρ = 1/2
 
 
-@pytest.mark.parametrize(("relation", "moved"), [(Relation.ADD_REMOVE, 1), (Relation.SUBSTITUTE, 2)])
+@pytest.mark.parametrize(
+    ("relation", "moved"), [(Relation.ADD_REMOVE, 1), (Relation.SUBSTITUTE, 2)]
+)
 def test_the_noise_of_runs_follows_columns_and_relation(relation: Relation, moved: int) -> None:
     lattice, rho = lattice_of(WHOLE, WHOLE, FINE), Fraction(1, 50)
     some, none = np.array([[0, 10], [10, 20], [50, 51]]), np.zeros((0, 2), int)
     table = table_of(ages(100), ages(100), heavy_tail(100))
-    for asked, columns in (([some, some, some], 3), ([some, none, some], 2), ([none, some, none], 1)):
+    for asked, columns in (
+        ([some, some, some], 3),
+        ([some, none, some], 2),
+        ([none, some, none], 1),
+    ):
         noise = SpyNoise()
         curator, allowance = door(table, rho, relation, noise)
         counts, scale = curator.intervals(lattice, asked, rho)
         assert scale == pytest.approx((columns * moved / (2 * float(rho))) ** 0.5, rel=1e-12)
-        assert Fraction(scale) ** 2 >= columns * moved / (2 * rho)  # rounded against the data's user
+        assert Fraction(scale) ** 2 >= columns * moved / (
+            2 * rho
+        )  # rounded against the data's user
         assert noise.scales == [scale] and noise.noised == sum(map(len, asked))
         assert [len(c) for c in counts] == [len(runs) for runs in asked]
         assert allowance.charges[0].details["cells"] == noise.noised

@@ -1,4 +1,5 @@
-"""What would be uploaded holds the package, its types and its pages, and nothing else of a checkout."""
+"""What would be uploaded holds the package, its types and its pages, and nothing else of a
+checkout."""
 
 import subprocess
 import sys
@@ -39,11 +40,15 @@ def test_a_source_archive_holds_nothing_but_what_is_named(built: Path) -> None:
     strangers = [
         path
         for path in inside
-        if path.parts and path.parts[0] not in PARTS | FILES | {".gitignore"} and path.suffix != ".md"
+        if path.parts
+        and path.parts[0] not in PARTS | FILES | {".gitignore"}
+        and path.suffix != ".md"
     ]
     assert not strangers
     data = [path for path in inside if path.suffix in (".parquet", ".csv", ".ledger", ".pyc")]
-    assert not [path for path in data if path.parent != Path("benchmarks/figures")]  # scores, and no rows
+    assert not [
+        path for path in data if path.parent != Path("benchmarks/figures")
+    ]  # scores, and no rows
 
 
 def test_the_version_is_the_same_wherever_it_stands() -> None:

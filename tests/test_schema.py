@@ -125,10 +125,22 @@ def test_a_schema_cannot_be_changed():
         (AGE | {"nullable": "yes"}, "Column age: nullable must be true or false."),
         (AGE | {"special_values": 0}, "Column age: special_values must be a list of numbers."),
         (AGE | {"special_values": [0, 0.0]}, "Column age: a special value is declared twice."),
-        (AGE | {"special_values": [float("nan")]}, "Column age: special_values is not a finite number."),
-        (AGE | {"decimal": 1}, "Column age: decimal is not a known key.\nHint: Did you mean decimals?"),
-        ({"type": "numerical", "max": 1}, "Column age: min is missing.\nHint: It must be a number."),
-        ({"type": "numeric"}, "Column age: type numeric is not known.\nHint: Did you mean numerical?"),
+        (
+            AGE | {"special_values": [float("nan")]},
+            "Column age: special_values is not a finite number.",
+        ),
+        (
+            AGE | {"decimal": 1},
+            "Column age: decimal is not a known key.\nHint: Did you mean decimals?",
+        ),
+        (
+            {"type": "numerical", "max": 1},
+            "Column age: min is missing.\nHint: It must be a number.",
+        ),
+        (
+            {"type": "numeric"},
+            "Column age: type numeric is not known.\nHint: Did you mean numerical?",
+        ),
         ({"type": ["x"]}, "Column age: type ['x'] is not known."),
         ({"min": 1}, "Column age: type is missing."),
         ({"type": "text"}, "Column age: free text cannot be learnt."),
@@ -139,7 +151,10 @@ def test_a_schema_cannot_be_changed():
         (DAYS | {"timezone": "Mars"}, "Column age: timezone Mars is not known."),
         (DAYS | {"format": "%Y-%m-%d"}, "does not hold the second"),
         (DAYS | {"format": "%!"}, "cannot be read back"),
-        ({"type": "date", "min": "2013-01-01", "max": "2014-01-01", "timezone": "UTC"}, "timezone must be"),
+        (
+            {"type": "date", "min": "2013-01-01", "max": "2014-01-01", "timezone": "UTC"},
+            "timezone must be",
+        ),
         ({"type": "duration", "min": 0, "max": 0.5}, "max 0.5 has more than 0 decimals"),
         ({"type": "boolean", "values": [1, 2]}, "a boolean is false or true"),
         (SEX | {"groups": {"all": ["F", "X"]}}, "group all holds X, which is not a declared value"),
@@ -154,7 +169,10 @@ def test_a_schema_cannot_be_changed():
         (SEX | {"values": ["F", "F"]}, "Column age: value F is declared twice."),
         (SEX | {"values": [1, 1.0]}, "Column age: value 1 is declared twice."),
         (SEX | {"values": [True, "true"]}, "Column age: value true is declared twice."),
-        (SEX | {"values": [None]}, "Column age: values must be a list of texts, numbers or true/false."),
+        (
+            SEX | {"values": [None]},
+            "Column age: values must be a list of texts, numbers or true/false.",
+        ),
         (SEX | {"values": "FM"}, "Column age: values must be a list"),
         (SEX | {"values": {"F", "M"}}, "Column age: values must be a list"),
         (SEX | {"values": [["F"]]}, "Column age: values must be a list"),
@@ -181,11 +199,20 @@ def test_a_bad_rule_is_refused_by_column_and_rule(rule, line):
         ({"columns": {1: SEX}}, "Column name 1 is not text."),
         ({"columns": {"": SEX}}, "A column has an empty name."),
         ({"columns": {"a\nb": {}}}, "Column 'a\\nb': type is missing."),
-        ({"columns": {"age": AGE, "age:kind": SEX}}, "the name is kept for the special values of age"),
-        ({"columns": {"sex": SEX}, "target": []}, "target is not a known key.\nHint: Did you mean targets?"),
+        (
+            {"columns": {"age": AGE, "age:kind": SEX}},
+            "the name is kept for the special values of age",
+        ),
+        (
+            {"columns": {"sex": SEX}, "target": []},
+            "target is not a known key.\nHint: Did you mean targets?",
+        ),
         ({"columns": {"sex": SEX}, "privacy": {}}, "unit is missing."),
         ({"columns": {"sex": SEX}, "privacy": {"unit": "who", "max_rows": 0}}, "max_rows must be"),
-        ({"columns": {"sex": SEX}, "privacy": {"unit": "sex", "max_rows": 1}}, "so it cannot be learnt"),
+        (
+            {"columns": {"sex": SEX}, "privacy": {"unit": "sex", "max_rows": 1}},
+            "so it cannot be learnt",
+        ),
         ({"columns": {"sex": SEX}, "constraints": "sex"}, "constraints must be a list"),
         ({"columns": {"sex": SEX}, True: 1}, "True is not a known key."),
         (
@@ -247,7 +274,12 @@ def test_yaml_reads_bare_words_and_dates_as_the_docs_say(tmp_path):
     path.write_text(
         "columns:\n  a: {type: categorical, values: [no, 'no', 2013-01-01, 2013-01-01 05:00:00]}\n"
     )
-    assert Schema.load(path).columns["a"].values == (False, "no", "2013-01-01", "2013-01-01 05:00:00")
+    assert Schema.load(path).columns["a"].values == (
+        False,
+        "no",
+        "2013-01-01",
+        "2013-01-01 05:00:00",
+    )
 
 
 def test_yaml_numbers_in_scientific_notation_are_numbers(tmp_path):
@@ -258,4 +290,6 @@ def test_yaml_numbers_in_scientific_notation_are_numbers(tmp_path):
 
 def test_the_json_schema_names_the_types_and_keys():
     exported = json.dumps(Schema(columns={"sex": SEX}).json_schema())
-    assert all(word in exported for word in ("categorical", "numerical", "special_values", "targets"))
+    assert all(
+        word in exported for word in ("categorical", "numerical", "special_values", "targets")
+    )

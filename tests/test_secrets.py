@@ -1,4 +1,5 @@
-"""No cell and no exact count of the private rows is in anything that a fit prints, writes, logs or raises."""
+"""No cell and no exact count of the private rows is in anything that a fit prints, writes, logs or
+raises."""
 
 import gzip
 import io
@@ -52,13 +53,16 @@ CELLS = ("CANARY-7319", "8675309.123", "8675309", "-4242424242", "4242424242")
 CITIES = {"a": 1009, "b": 2003, "c": 4001, "CANARY-7319": 503}  # primes, like every count below
 LOW, YOUNG = 5003, 3001
 LITTLE = 1e-8
-"""So small an ε that σ > 10⁸: a noisy count equals an exact one by chance once in a million runs or so."""
+"""So small an ε that σ > 10⁸: a noisy count equals an exact one by chance once in a million runs or
+so."""
 
 
 def private_frame() -> pd.DataFrame:
-    """Cells that nobody declared, numbers far out of bounds, and counts that are distinctive primes."""
+    """Cells that nobody declared, numbers far out of bounds, and counts that are distinctive
+    primes."""
     city = np.repeat(
-        [f"{name}-{i}" if "-" in name else name for i, name in enumerate(CITIES)], [*CITIES.values()]
+        [f"{name}-{i}" if "-" in name else name for i, name in enumerate(CITIES)],
+        [*CITIES.values()],
     )
     rows = len(city)
     order = np.random.default_rng(0).permutation(rows)
@@ -69,7 +73,8 @@ def private_frame() -> pd.DataFrame:
 
 
 def exact_counts(frame: pd.DataFrame) -> set[str]:
-    """Counts of all rows, of every column and of every pair of columns, as far as they are distinctive."""
+    """Counts of all rows, of every column and of every pair of columns, as far as they are
+    distinctive."""
     names = ["city", "income", "age"]
     counts = {len(frame)}
     for one in names:
@@ -91,7 +96,7 @@ def test_the_search_finds_what_it_looks_for() -> None:
     assert not hits("ρ = 0.1009, 10091", {"1009"})
 
 
-# -- everything that a fit gives out ------------------------------------------------------------------------
+# -- everything that a fit gives out ---------------------------------------------------------------
 
 
 @dataclass
@@ -118,10 +123,17 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
     try:
-        with warnings.catch_warnings(record=True) as caught, redirect_stdout(said), redirect_stderr(said):
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            redirect_stdout(said),
+            redirect_stderr(said),
+        ):
             warnings.simplefilter("always")
             model = tv.RAPpp(
-                tv.Schema.from_dict(SCHEMA), LITTLE, preset=TINY[request.param], ledger=folder / "fit.ledger"
+                tv.Schema.from_dict(SCHEMA),
+                LITTLE,
+                preset=TINY[request.param],
+                ledger=folder / "fit.ledger",
             )
             model.fit(data, watch=lambda status: print(status, file=said))
             model.save(folder / "release")
@@ -131,7 +143,9 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         root.setLevel(level)
     for warning in caught:
         said.write(str(warning))
-    return Outcome(model, folder / "release", folder / "fit.ledger", said.getvalue(), exact_counts(frame))
+    return Outcome(
+        model, folder / "release", folder / "fit.ledger", said.getvalue(), exact_counts(frame)
+    )
 
 
 def test_nothing_is_said_about_the_rows(outcome: Outcome) -> None:
@@ -166,8 +180,10 @@ def test_no_object_shows_its_rows(outcome: Outcome) -> None:
     curator = curator_of(rows, allowance, Relation.ADD_REMOVE)
     curator.total(Fraction(1, 10**12))
     objects = (
-        outcome.model, release, release.scale, release.schema, release.measurements, outcome.model.ledger_,
-        outcome.model.measurements_, codec, codec.domain, source, source.reader, source.describe(), table,
+        outcome.model, release, release.placement, release.schema, release.measurements,
+        outcome.model.ledger_,
+        outcome.model.measurements_, codec, codec.domain, source, source.reader, source.describe(),
+        table,
         ledger, ledger.charges, allowance, rows, curator,
     )  # fmt: skip
     for thing in objects:
@@ -181,7 +197,9 @@ def test_measured_counts_are_never_the_exact_ones(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_nothing_of_the_rows_is_in_the_journal_of_an_unfinished_fit(name: str, tmp_path: Path) -> None:
+def test_nothing_of_the_rows_is_in_the_journal_of_an_unfinished_fit(
+    name: str, tmp_path: Path
+) -> None:
     def stop(status: Any) -> None:
         if status.stage == "fitting":
             raise KeyboardInterrupt
@@ -190,17 +208,26 @@ def test_nothing_of_the_rows_is_in_the_journal_of_an_unfinished_fit(name: str, t
     data = tmp_path / "people.csv"
     frame.to_csv(data, index=False)
     with pytest.raises(KeyboardInterrupt):
-        tv.RAPpp(tv.Schema.from_dict(SCHEMA), LITTLE, preset=TINY[name], ledger=ledger).fit(data, watch=stop)
+        tv.RAPpp(tv.Schema.from_dict(SCHEMA), LITTLE, preset=TINY[name], ledger=ledger).fit(
+            data, watch=stop
+        )
     [journal] = tmp_path.glob("*.journal")
     text = journal.read_text(encoding="utf-8")
     assert len(text.splitlines()) >= 3 and hits(text + journal.name, exact_counts(frame)) == []
 
 
-# -- the folder ---------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 def test_a_release_is_json_and_plain_arrays_and_nothing_else(outcome: Outcome) -> None:
-    known = {"schema.json", "privacy.json", "ledger.json", "release.json", "measurements.json", "table.npz"}
+    known = {
+        "schema.json",
+        "privacy.json",
+        "ledger.json",
+        "release.json",
+        "measurements.json",
+        "table.npz",
+    }
     assert {file.name for file in outcome.folder.rglob("*")} == known
     for file in outcome.folder.glob("*.json"):
         json.loads(file.read_text(encoding="utf-8"))
@@ -208,13 +235,15 @@ def test_a_release_is_json_and_plain_arrays_and_nothing_else(outcome: Outcome) -
         assert set(arrays.files) == {"probabilities", "numbers", "slack"}
         for name in arrays.files:
             assert (
-                arrays[name].dtype.kind == "f" and (arrays[name] >= 0).all() and (arrays[name] <= 1.001).all()
+                arrays[name].dtype.kind == "f"
+                and (arrays[name] >= 0).all()
+                and (arrays[name] <= 1.001).all()
             )
     for file in outcome.folder.iterdir():
         assert not file.read_bytes().startswith((b"\x80\x03", b"\x80\x04", b"\x80\x05")), "a pickle"
 
 
-# -- errors -------------------------------------------------------------------------------------------------
+# -- errors ----------------------------------------------------------------------------------------
 
 
 def text_of(fail: Callable[[], object]) -> str:
@@ -256,7 +285,9 @@ BAD_DATA: dict[str, Callable[[Path], object]] = {
     "semicolons": lambda f: write(f / "x.csv", "city;income;age\nCANARY-7319;low;8675309.123\n"),
     "no column names, one cell": lambda f: write(f / "x.csv", "CANARY-7319\n"),
     "half a file": half_gzipped,
-    "no gzip at all": lambda f: write(f / "x.csv.gz", "city,income,age\nCANARY-7319,low,8675309.123\n"),
+    "no gzip at all": lambda f: write(
+        f / "x.csv.gz", "city,income,age\nCANARY-7319,low,8675309.123\n"
+    ),
     "damaged parquet": damaged_parquet,
     "no parquet at all": lambda f: write(f / "x.parquet", "CANARY-7319,low,8675309.123\n" * 99),
     "another extension": lambda f: write(f / "x.txt", "CANARY-7319,low,8675309.123\n"),
@@ -284,7 +315,9 @@ MID_FIT: dict[str, Callable[[pytest.MonkeyPatch], dict]] = {
     "the counting": lambda patch: (
         patch.setattr("tabveil.curator.WorkloadCounts.__call__", lambda *_: 1 / 0) or {}
     ),
-    "the optimiser": lambda patch: patch.setattr("tabveil.fitting.rappp.project", lambda *_: 1 / 0) or {},
+    "the optimiser": lambda patch: (
+        patch.setattr("tabveil.fitting.rappp.project", lambda *_: 1 / 0) or {}
+    ),
 }
 
 
@@ -302,7 +335,12 @@ def test_an_error_in_the_middle_of_a_fit_quotes_no_cell(
 
 def test_bad_settings_are_refused_without_quoting_the_data() -> None:
     frame = private_frame()
-    for settings in ({"targets": ["cty"]}, {"targets": ["age"]}, {"neighbours": "cousins"}, {"seed": -1}):
+    for settings in (
+        {"targets": ["cty"]},
+        {"targets": ["age"]},
+        {"neighbours": "cousins"},
+        {"seed": -1},
+    ):
         assert hits(text_of(lambda settings=settings: fit(frame, **settings))) == []
 
 
@@ -324,11 +362,12 @@ def test_a_check_and_a_draft_name_columns_and_no_cells() -> None:
     assert hits(json.dumps(draft_schema(frame, public=False)), exact_counts(frame)) == []
 
 
-# -- the optimiser and the rows -----------------------------------------------------------------------------
+# -- the optimiser and the rows --------------------------------------------------------------------
 
 
 class LockedRows:
-    """Rows that can be reached only while the curator is being asked, and raise at any other time."""
+    """Rows that can be reached only while the curator is being asked, and raise at any other
+    time."""
 
     def __init__(self, table: Table) -> None:
         self._table, self.locked, self.looks = table, True, 0
@@ -346,7 +385,8 @@ class LockedRows:
 
 
 class LockingCurator(Curator):
-    """Unlocks the rows for the time of one paid answer; afterwards it forgets what it counted, and locks."""
+    """Unlocks the rows for the time of one paid answer; afterwards it forgets what it counted, and
+    locks."""
 
     def __init__(self, rows: LockedRows, allowance: Allowance) -> None:
         super().__init__(rows, Door(allowance, Protection()))

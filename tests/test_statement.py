@@ -28,7 +28,9 @@ HASTY = Default(rows=20, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
 
 def people(rows: int = 4000) -> pd.DataFrame:
     random = np.random.default_rng(0)
-    return pd.DataFrame({"city": random.choice(["Bern", "Rome"], rows), "age": random.integers(17, 90, rows)})
+    return pd.DataFrame(
+        {"city": random.choice(["Bern", "Rome"], rows), "age": random.integers(17, 90, rows)}
+    )
 
 
 def bought(**terms: object) -> tv.Schema:
@@ -56,8 +58,12 @@ def test_a_bought_schema_is_part_of_the_promise(relation: Relation) -> None:
 def test_what_was_bought_is_not_called_public() -> None:
     schema = bought()
     said = fitted(schema).privacy
-    assert not [line for line in said["assumed_public"] if "category lists" in line or "bounds" in line]
-    mine = schema.replaced(columns=dict(schema.columns) | {"age": {"type": "numerical", "min": 0, "max": 99}})
+    assert not [
+        line for line in said["assumed_public"] if "category lists" in line or "bounds" in line
+    ]
+    mine = schema.replaced(
+        columns=dict(schema.columns) | {"age": {"type": "numerical", "min": 0, "max": 99}}
+    )
     said = fitted(mine).privacy
     assert said["bought"] == ["city"]
     assert [line for line in said["assumed_public"] if "category lists" in line] == [
@@ -78,7 +84,9 @@ def test_a_declared_schema_costs_nothing(relation: Relation) -> None:
     assert "column names, types, category lists" in said["assumed_public"][0]
 
 
-@pytest.mark.parametrize(("declared", "shown"), [(20, "c18, c19 (from"), (21, "c18, c19, ... (from")])
+@pytest.mark.parametrize(
+    ("declared", "shown"), [(20, "c18, c19 (from"), (21, "c18, c19, ... (from")]
+)
 def test_of_many_declared_columns_twenty_are_named(declared: int, shown: str) -> None:
     rule = {"type": "categorical", "values": [0, 1]}
     names = {f"c{i}": rule for i in range(declared)} | {"found": rule}
@@ -126,7 +134,9 @@ def test_a_ledger_that_does_not_show_the_search_is_refused_with_what_to_do(tmp_p
 
 
 def test_costs_that_protect_others_are_not_added_up() -> None:
-    with pytest.raises(InvalidInput, match=r"protected one row \(add-remove\), but this fit would protect"):
+    with pytest.raises(
+        InvalidInput, match=r"protected one row \(add-remove\), but this fit would protect"
+    ):
         fitted(bought(), neighbours="substitute")
     schema = bought()
     for_people = schema.replaced(privacy={"unit": "who", "max_rows": 2})
@@ -138,10 +148,16 @@ def test_costs_that_protect_others_are_not_added_up() -> None:
 
 
 def test_a_promise_never_shrinks_as_it_is_printed() -> None:
-    for number in (Fraction(1, 3), Fraction(10**9 + 1, 10**9), Fraction(5, 10**7) + Fraction(1, 10**17)):
+    for number in (
+        Fraction(1, 3),
+        Fraction(10**9 + 1, 10**9),
+        Fraction(5, 10**7) + Fraction(1, 10**17),
+    ):
         assert number <= Fraction(rounded_up(number)) <= number * Fraction(1002, 1000)
         assert Fraction(f"{rounded_up(number):g}") >= number
-    for tenths in range(1, 300):  # of which half are a little more than the float that is written like them
+    for tenths in range(
+        1, 300
+    ):  # of which half are a little more than the float that is written like them
         assert Fraction(rounded_up(Fraction(tenths, 10**8))) >= Fraction(tenths, 10**8)
     for number in (0.0, 1e-9, 0.1, 3.0):  # what has few digits stays what it is
         assert rounded_up(Fraction(number)) == number
@@ -160,7 +176,9 @@ def test_a_search_with_seeded_noise_says_so_and_so_does_every_release_of_it() ->
     document = found_document(people(), epsilon=1, noise=Silent())
     assert document["found"]["private"] is False
     release = fitted(tv.Schema.from_dict(document))
-    assert release.privacy["private"] is False and release.privacy["promise"].startswith("NOT PRIVATE")
+    assert release.privacy["private"] is False and release.privacy["promise"].startswith(
+        "NOT PRIVATE"
+    )
 
 
 def test_a_search_that_was_cut_short_goes_on_without_paying_again(tmp_path) -> None:
@@ -180,16 +198,19 @@ def test_a_search_that_was_cut_short_goes_on_without_paying_again(tmp_path) -> N
         found_document(tmp_path / "people.csv", noise=Dies(), save=tmp_path / "s.yaml", **terms)
     assert not (tmp_path / "s.yaml").exists()
     before = Ledger.read(tmp_path / "ledger").charges
-    found = found_document(tmp_path / "people.csv", noise=Silent(), save=tmp_path / "s.yaml", **terms)
+    found = found_document(
+        tmp_path / "people.csv", noise=Silent(), save=tmp_path / "s.yaml", **terms
+    )
     after = Ledger.read(tmp_path / "ledger").charges
     assert after[: len(before)] == before and (tmp_path / "s.yaml").exists()
-    # The answer on which it died was charged and never given out; that stays spent, and is paid once more.
+    # The answer on which it died was charged and never given out; that stays spent, and is paid
+    # once more.
     assert [charge.what for charge in after].count("what 2 columns look like") == 1
     assert found["columns"]["city"]["values"] == ["Bern", "Rome"]
     assert not list(tmp_path.glob("*.journal"))
 
 
-# -- the command line ---------------------------------------------------------------------------------------
+# -- the command line ------------------------------------------------------------------------------
 
 
 def run(*words: object) -> str:
@@ -207,24 +228,37 @@ def test_two_fits_on_one_table_add_up_without_anyone_thinking_of_it(tmp_path, mo
     second = run("fit", data, "--schema", schema, "--epsilon", 0.5, "-o", tmp_path / "two")
     ledger = Ledger.read(tmp_path / "people.csv.ledger")
     spent = rounded_up(Fraction(epsilon_of(ledger.spent, 1e-9)))
-    assert f"In all, ε = {spent:g}" in second and "This run comes on top" in first and "on top" in second
+    assert (
+        f"In all, ε = {spent:g}" in second
+        and "This run comes on top" in first
+        and "on top" in second
+    )
     assert ledger.spent == rho_of(1, 5e-7) + 2 * rho_of(0.5, 1e-9)
     assert ledger_beside(str(data)) == tmp_path / "people.csv.ledger"
     assert ledger_beside("warehouse.people") == Path("warehouse.people.ledger")
 
 
-def test_people_can_be_protected_from_the_search_on_and_one_ledger_serves(tmp_path, monkeypatch) -> None:
+def test_people_can_be_protected_from_the_search_on_and_one_ledger_serves(
+    tmp_path, monkeypatch
+) -> None:
     monkeypatch.setattr("tabveil.fitting.synthesizer.PRESETS", {"default": HASTY})
     people().assign(who=np.arange(4000) // 4).to_csv(tmp_path / "visits.csv", index=False)
     data, schema = tmp_path / "visits.csv", tmp_path / "s.yaml"
     run("schema", "init", data, "--epsilon", 4, "--unit", "who", "--max-rows", 3, "-o", schema)
     said = run("fit", data, "--schema", schema, "--epsilon", 1, "-o", tmp_path / "one")
     assert "for all rows of one who added or removed" in said
-    assert {c.details["unit"] for c in Ledger.read(f"{data}.ledger").charges} == {"all rows of one who"}
+    assert {c.details["unit"] for c in Ledger.read(f"{data}.ledger").charges} == {
+        "all rows of one who"
+    }
     alone = CliRunner().invoke(app, ["schema", "init", str(data), "--unit", "who", "-o", "x.yaml"])
     assert alone.exit_code == 1 and "go together" in str(alone.exception)
-    draft = run("schema", "init", data, "--unit", "who", "--max-rows", 3, "-o", tmp_path / "draft.yaml")
-    assert "who" not in tv.schema.read_document(tmp_path / "draft.yaml")["columns"] and "guessed" in draft
+    draft = run(
+        "schema", "init", data, "--unit", "who", "--max-rows", 3, "-o", tmp_path / "draft.yaml"
+    )
+    assert (
+        "who" not in tv.schema.read_document(tmp_path / "draft.yaml")["columns"]
+        and "guessed" in draft
+    )
 
 
 def test_a_ledger_is_held_against_the_releases_that_it_paid_for(tmp_path) -> None:
@@ -237,15 +271,21 @@ def test_a_ledger_is_held_against_the_releases_that_it_paid_for(tmp_path) -> Non
     assert "still shows it" in run("ledger", "verify", ledger, *releases)
 
     def troubles(file: Path) -> dict[str, str]:
-        done = CliRunner().invoke(app, ["ledger", "verify", str(file), *map(str, releases), "--json"])
+        done = CliRunner().invoke(
+            app, ["ledger", "verify", str(file), *map(str, releases), "--json"]
+        )
         assert done.exit_code == 1
         found: dict[str, str] = json.loads(done.output)["releases"]
         return found
 
-    assert troubles(copy)[str(releases[0])] == "" and "cut short" in troubles(copy)[str(releases[1])]
+    assert (
+        troubles(copy)[str(releases[0])] == "" and "cut short" in troubles(copy)[str(releases[1])]
+    )
     for _ in range(2):
         fitted(schema, ledger=copy)
-    assert troubles(copy)[str(releases[0])] == "" and "another way" in troubles(copy)[str(releases[1])]
+    assert (
+        troubles(copy)[str(releases[0])] == "" and "another way" in troubles(copy)[str(releases[1])]
+    )
     with Ledger.open(tmp_path / "new", "add-remove") as book:
         book.charge("something", Fraction(1, 9), "else")
     assert all(troubles(tmp_path / "new").values())
@@ -256,7 +296,12 @@ def test_a_ledger_is_held_against_the_releases_that_it_paid_for(tmp_path) -> Non
 
 def test_scores_say_in_every_line_that_they_are_not_private(tmp_path) -> None:
     schema = tv.Schema.from_dict(
-        {"columns": {"city": {"type": "categorical", "values": ["Bern", "Rome"]}, "age": {"type": "drop"}}}
+        {
+            "columns": {
+                "city": {"type": "categorical", "values": ["Bern", "Rome"]},
+                "age": {"type": "drop"},
+            }
+        }
     )
     schema.save(tmp_path / "s.yaml")
     people(300).to_csv(tmp_path / "real.csv", index=False)

@@ -28,7 +28,8 @@ TINY: dict[str, Preset] = {
 
 @pytest.fixture(autouse=True, params=PRESETS)
 def tiny_preset(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each preset in turn takes the place of the default, with so few steps that a fit takes a second."""
+    """Each preset in turn takes the place of the default, with so few steps that a fit takes a
+    second."""
     monkeypatch.setitem(PRESETS, "default", TINY[request.param])
     return str(request.param)
 
@@ -39,14 +40,18 @@ def frame(codec: Codec) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_a_fit_spends_exactly_its_budget(schema: tv.Schema, frame: pd.DataFrame, relation: Relation) -> None:
+def test_a_fit_spends_exactly_its_budget(
+    schema: tv.Schema, frame: pd.DataFrame, relation: Relation
+) -> None:
     model = tv.RAPpp(schema, epsilon=1.0, neighbours=relation.value, delta=1e-6).fit(frame)
     spent = sum(Fraction(rho) for rho in model.ledger_["rho"])
     assert spent == tv.Budget(1.0, 1e-6).rho
     assert model.release_.privacy["epsilon_spent"] <= 1.0 + 1e-9
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     epsilon=st.floats(0.001, 50),
     delta=st.floats(1e-12, 0.1),
@@ -59,11 +64,14 @@ def test_a_fit_spends_exactly_its_budget(schema: tv.Schema, frame: pd.DataFrame,
     targets=st.integers(0, 2),
 )
 def test_no_configuration_plans_more_than_its_budget(
-    epsilon: float, delta: float, relation: Relation, thresholds: int, epochs: int, picks: int, numbers: int,
+    epsilon: float, delta: float, relation: Relation, thresholds: int, epochs: int, picks: int,
+    numbers: int,
     categories: list[int], targets: int,
 ) -> None:  # fmt: skip
     columns: dict = {f"x{i}": {"type": "numerical", "min": 0, "max": 1} for i in range(numbers)}
-    columns |= {f"c{i}": {"type": "categorical", "values": list(range(k))} for i, k in enumerate(categories)}
+    columns |= {
+        f"c{i}": {"type": "categorical", "values": list(range(k))} for i, k in enumerate(categories)
+    }
     if not columns:
         return
     chosen = [c for c in columns if c.startswith("c")][:targets]
@@ -77,7 +85,8 @@ def test_no_configuration_plans_more_than_its_budget(
     plan = preset.plan(workload, budget.rho, relation, random)
     assert plan.cost <= budget.rho
     assert all(
-        room <= len(f) for room, f in zip(plan.room(len(workload.families)), workload.families, strict=True)
+        room <= len(f)
+        for room, f in zip(plan.room(len(workload.families)), workload.families, strict=True)
     )
 
 
@@ -89,7 +98,9 @@ def test_no_configuration_plans_more_than_its_budget(
         (lambda f: pa.Table.from_pandas(f, preserve_index=False), pa.Table),
     ],
 )
-def test_the_same_kind_of_table_comes_out(schema: tv.Schema, frame: pd.DataFrame, convert, kind) -> None:
+def test_the_same_kind_of_table_comes_out(
+    schema: tv.Schema, frame: pd.DataFrame, convert, kind
+) -> None:
     synthetic = tv.RAPpp(schema, 1.0).fit(convert(frame)).sample(37, seed=1)
     assert isinstance(synthetic, kind) and len(synthetic) == 37
     names = synthetic.column_names if kind is pa.Table else list(synthetic.columns)
@@ -113,11 +124,15 @@ def test_sampling_is_free_and_repeatable(schema: tv.Schema, frame: pd.DataFrame)
 
 
 def test_the_same_seed_never_repeats_the_noise(schema: tv.Schema, frame: pd.DataFrame) -> None:
-    first, second = (tv.RAPpp(schema, 0.1, seed=7).fit(frame).measurements_["count"] for _ in range(2))
+    first, second = (
+        tv.RAPpp(schema, 0.1, seed=7).fit(frame).measurements_["count"] for _ in range(2)
+    )
     assert first.tolist() != second.tolist()
 
 
-def test_a_release_survives_a_round_trip(schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_release_survives_a_round_trip(
+    schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path
+) -> None:
     model = tv.RAPpp(schema, 1.0, targets=["income"]).fit(frame)
     model.save(tmp_path / "release")
     again = tv.load(tmp_path / "release")
@@ -125,15 +140,22 @@ def test_a_release_survives_a_round_trip(schema: tv.Schema, frame: pd.DataFrame,
     pd.testing.assert_frame_equal(again.measured(), model.measurements_)
     assert again.schema.targets == ("income",)
     assert {p.name for p in (tmp_path / "release").iterdir()} == {
-        "schema.json", "privacy.json", "ledger.json", "release.json", "measurements.json", "table.npz",
+        "schema.json", "privacy.json", "ledger.json", "release.json", "measurements.json",
+        "table.npz",
     }  # fmt: skip
     assert all(p.stat().st_mode & 0o077 == 0 for p in (tmp_path / "release").iterdir())
 
 
-def test_a_release_says_what_it_promises(schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_release_says_what_it_promises(
+    schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path
+) -> None:
     tv.RAPpp(schema, 0.5, neighbours="substitute").fit(frame).save(tmp_path / "release")
     privacy = json.loads((tmp_path / "release" / "privacy.json").read_text())
-    assert (privacy["epsilon"], privacy["relation"], privacy["private"]) == (0.5, "substitute", True)
+    assert (privacy["epsilon"], privacy["relation"], privacy["private"]) == (
+        0.5,
+        "substitute",
+        True,
+    )
     assert privacy["mechanisms"] == ["discrete Gaussian", "noisy top-K"]
     assert "the number of rows" in privacy["assumed_public"]
 
@@ -152,14 +174,18 @@ def test_measurements_come_with_their_standard_errors(
     assert measured["count"].dtype == "int64"
 
 
-def test_a_damaged_release_is_refused(schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_damaged_release_is_refused(
+    schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path
+) -> None:
     tv.RAPpp(schema, 1.0).fit(frame).save(tmp_path / "release")
     (tmp_path / "release" / "table.npz").write_bytes(b"not an archive")
     with pytest.raises(tv.InvalidInput, match="damaged"):
         tv.load(tmp_path / "release")
 
 
-def test_several_fits_share_one_ledger(schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_several_fits_share_one_ledger(
+    schema: tv.Schema, frame: pd.DataFrame, tmp_path: Path
+) -> None:
     path = tmp_path / "data.ledger"
     for _ in range(2):
         tv.RAPpp(schema, 0.5, ledger=path).fit(frame)
@@ -191,7 +217,9 @@ def test_what_was_charged_before_a_crash_stays_charged(
     spent = Ledger.read(path).spent
     assert 0 < spent < tv.Budget(1.0, 1e-9).rho
     again = tv.RAPpp(schema, 1.0, ledger=path).fit(frame)  # the lock is free again
-    assert again.recalled_ > 0 and Ledger.read(path).spent == tv.Budget(1.0, 1e-9).rho  # nothing paid twice
+    assert (
+        again.recalled_ > 0 and Ledger.read(path).spent == tv.Budget(1.0, 1e-9).rho
+    )  # nothing paid twice
 
 
 def without(*names: str) -> dict:
@@ -237,13 +265,16 @@ def test_constant_and_single_valued_columns_are_no_obstacle() -> None:
 
 
 @pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf")])
-def test_a_budget_that_means_nothing_is_refused(schema: tv.Schema, frame: pd.DataFrame, bad: float) -> None:
+def test_a_budget_that_means_nothing_is_refused(
+    schema: tv.Schema, frame: pd.DataFrame, bad: float
+) -> None:
     with pytest.raises(tv.InvalidInput):
         tv.RAPpp(schema, bad).fit(frame)
 
 
 @pytest.mark.parametrize(
-    "params", [{"delta": 0.0}, {"delta": 1.0}, {"preset": "best"}, {"neighbours": "cousins"}, {"seed": -1}]
+    "params",
+    [{"delta": 0.0}, {"delta": 1.0}, {"preset": "best"}, {"neighbours": "cousins"}, {"seed": -1}],
 )
 def test_settings_that_cannot_be_used_are_refused_with_a_hint(
     schema: tv.Schema, frame: pd.DataFrame, params: dict

@@ -16,7 +16,14 @@ from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Table
 
 NUMBER = {"type": "numerical", "min": -10, "max": 100}
-WAGE = {"type": "numerical", "min": 0, "max": 100, "decimals": 0, "special_values": [0, -1], "nullable": True}
+WAGE = {
+    "type": "numerical",
+    "min": 0,
+    "max": 100,
+    "decimals": 0,
+    "special_values": [0, -1],
+    "nullable": True,
+}
 
 
 def codes(rule, cells, arrow_type=None):
@@ -181,7 +188,15 @@ def test_rounding_twice_is_rounding_once(number, decimals):
 
 def test_special_and_missing_numbers_are_told_by_the_companion_axis():
     table = encoded(WAGE, [50, 0, -1, None, -7, 0.3, 1000])
-    assert table.codes[:, 0].tolist() == [0, 1, 2, 3, 1, 1, 0]  # -7 and 0.3 become the special value 0
+    assert table.codes[:, 0].tolist() == [
+        0,
+        1,
+        2,
+        3,
+        1,
+        1,
+        0,
+    ]  # -7 and 0.3 become the special value 0
     assert table.numbers[:, 0].tolist() == [50, 0, 0, 0, 0, 0, 100]
 
 
@@ -290,12 +305,17 @@ def junk_halves(draw):
 
 
 def assert_same(one, other):
-    assert one.codes.tobytes() == other.codes.tobytes() and one.numbers.tobytes() == other.numbers.tobytes()
+    assert (
+        one.codes.tobytes() == other.codes.tobytes()
+        and one.numbers.tobytes() == other.numbers.tobytes()
+    )
     assert one.codes.shape == other.codes.shape and one.numbers.shape == other.numbers.shape
 
 
 def stacked(tables):
-    return Table(np.concatenate([t.codes for t in tables]), np.concatenate([t.numbers for t in tables]))
+    return Table(
+        np.concatenate([t.codes for t in tables]), np.concatenate([t.numbers for t in tables])
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -306,7 +326,9 @@ def test_any_cells_encode_row_by_row_inside_the_domain(halves):
     table = codec.encode(whole)
     assert_same(table, stacked([codec.encode(half) for half in halves]))
     assert_same(table, stacked([codec.encode(half.combine_chunks()) for half in halves]))
-    assert_same(table, stacked([codec.encode(whole.slice(row, 1)) for row in range(len(whole))] or [table]))
+    assert_same(
+        table, stacked([codec.encode(whole.slice(row, 1)) for row in range(len(whole))] or [table])
+    )
     assert (table.codes >= 0).all() and (table.codes < codec.domain.sizes).all()
     assert (table.numbers >= [-10, 0]).all() and (table.numbers <= 100).all()
 

@@ -1,4 +1,5 @@
-"""People with several rows: few are kept, and nobody moves a measurement past its declared sensitivity."""
+"""People with several rows: few are kept, and nobody moves a measurement past its declared
+sensitivity."""
 
 from fractions import Fraction
 from functools import cache
@@ -22,7 +23,7 @@ from tabveil.queries import Pairs, marginals_with_targets, random_linear_thresho
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.sources.contributions import Contributions
-from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.placement import Lattice, MinMax
 from tabveil.tables.table import Codec
 
 RHO = Fraction(1, 8)
@@ -81,8 +82,11 @@ def everything_asked() -> Workload:
     return Workload(families, MinMax.of(schema), domain)
 
 
-def looks(frame: pd.DataFrame, most: int, relation: Relation) -> list[tuple[np.ndarray, float, int]]:
-    """Everything that the curator hands to the noise when every door is used once, at ρ = RHO each."""
+def looks(
+    frame: pd.DataFrame, most: int, relation: Relation
+) -> list[tuple[np.ndarray, float, int]]:
+    """Everything that the curator hands to the noise when every door is used once, at ρ = RHO
+    each."""
     schema = schema_for(most)
     codec, noise = Codec(schema), Exact()
     allowance = Ledger.in_memory(relation).allowance(RHO * 20, "test")
@@ -97,7 +101,9 @@ def looks(frame: pd.DataFrame, most: int, relation: Relation) -> list[tuple[np.n
         curator.measure(workload, family, picks, RHO)
         expected = np.zeros_like(queries.nothing())
         bias = np.zeros(len(queries), np.int64)
-        curator.select(workload, family, expected, min(2, len(queries)), RHO, np.zeros(0, int), bias)
+        curator.select(
+            workload, family, expected, min(2, len(queries)), RHO, np.zeros(0, int), bias
+        )
     return noise.seen
 
 
@@ -107,14 +113,20 @@ rows = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 9
 @pytest.mark.parametrize("relation", Relation)
 @given(people=st.lists(rows, min_size=2, max_size=6), other=rows, most=st.integers(1, 3))
 @settings(max_examples=25, deadline=None)
-def test_replacing_all_rows_of_one_person_moves_nothing_past_its_sensitivity(relation, people, other, most):
+def test_replacing_all_rows_of_one_person_moves_nothing_past_its_sensitivity(
+    relation, people, other, most
+):
     without = people[:-1] if relation is Relation.ADD_REMOVE else [*people[:-1], other]
-    if relation is Relation.SUBSTITUTE:  # as many rows are kept, so their number stays what is public
+    if (
+        relation is Relation.SUBSTITUTE
+    ):  # as many rows are kept, so their number stays what is public
         kept = [min(most, len(group[-1])) for group in (people, without)]
         without[-1] = (other + people[-1])[: len(people[-1])]
         assert min(most, len(without[-1])) == kept[0]
     for (counts, scale, picks), (others, same, _) in zip(
-        looks(table_of(people), most, relation), looks(table_of(without), most, relation), strict=True
+        looks(table_of(people), most, relation),
+        looks(table_of(without), most, relation),
+        strict=True,
     ):
         assert scale == same
         moved = counts - others
@@ -140,10 +152,14 @@ def test_the_worst_person_moves_measurements_exactly_as_far_as_declared() -> Non
 
 
 @given(
-    st.lists(st.sampled_from(["a", "b", "c", None, ""]), max_size=40), st.integers(1, 4), st.integers(1, 9)
+    st.lists(st.sampled_from(["a", "b", "c", None, ""]), max_size=40),
+    st.integers(1, 4),
+    st.integers(1, 9),
 )
 @settings(max_examples=100, deadline=None)
-def test_the_first_rows_of_each_person_are_kept_in_batches_of_any_length(people, most, length) -> None:
+def test_the_first_rows_of_each_person_are_kept_in_batches_of_any_length(
+    people, most, length
+) -> None:
     contributions = Contributions(most)
     kept = [
         contributions.keep(pa.chunked_array([pa.array(people[at : at + length], pa.string())]))
@@ -153,7 +169,9 @@ def test_the_first_rows_of_each_person_are_kept_in_batches_of_any_length(people,
     expected = []
     for who in people:
         seen[who or ""] = seen.get(who or "", 0) + 1
-        expected.append(bool(who) and seen[who] <= most)  # rows without a name are nobody's, and are dropped
+        expected.append(
+            bool(who) and seen[who] <= most
+        )  # rows without a name are nobody's, and are dropped
     assert np.concatenate([np.zeros(0, bool), *kept]).tolist() == expected
 
 
@@ -165,17 +183,27 @@ def test_a_person_is_the_same_in_any_type_of_column() -> None:
     ):
         contributions = Contributions(1)
         assert contributions.keep(pa.chunked_array([cells])).tolist() == [True, False, True]
-        assert contributions.keep(pa.chunked_array([pa.array([b"2", b"3"])])).tolist() == [False, True]
+        assert contributions.keep(pa.chunked_array([pa.array([b"2", b"3"])])).tolist() == [
+            False,
+            True,
+        ]
 
 
 def test_the_promise_names_the_unit_and_the_unit_is_not_in_the_release(tmp_path) -> None:
     frame = table_of([[(0, 1, 3)] * 4 for _ in range(200)])
-    quick = Paper(thresholds=20, threshold_epochs=1, rows=20, annealing=Annealing(2.0, 1, 2, 0.0, 0.05))
+    quick = Paper(
+        thresholds=20, threshold_epochs=1, rows=20, annealing=Annealing(2.0, 1, 2, 0.0, 0.05)
+    )
     model = tv.RAPpp(schema_for(2), epsilon=50, preset=quick, ledger=tmp_path / "ledger").fit(frame)
     privacy = model.release_.privacy
-    assert "for all rows of one who added or removed" in privacy["promise"] and privacy["max_rows"] == 2
+    assert (
+        "for all rows of one who added or removed" in privacy["promise"]
+        and privacy["max_rows"] == 2
+    )
     counted = model.measurements_.query("family == 'row count'")["count"].item()
-    assert counted == pytest.approx(400, abs=60)  # two rows each; the noise has a standard deviation below 6
+    assert counted == pytest.approx(
+        400, abs=60
+    )  # two rows each; the noise has a standard deviation below 6
     assert model.sample(7, seed=0)["who"].tolist() == [1, 2, 3, 4, 5, 6, 7]
     scores = tv.evaluate(frame, model.sample(100, seed=0), schema_for(2))
     assert "total_variation_1" in set(scores["metric"])

@@ -1,4 +1,5 @@
-"""Rows of one sort on demand: drawn by weight, inside the condition, without a loop that throws rows away."""
+"""Rows of one sort on demand: drawn by weight, inside the condition, without a loop that throws
+rows away."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from tabveil.fitting.grouping import grouped
 from tabveil.release import Release
 from tabveil.release.conditions import spelled_conditions
 from tabveil.schema import Schema
-from tabveil.tables.scale import Lattice, MinMax, Ranks
+from tabveil.tables.placement import Lattice, MinMax, Ranks
 from tabveil.tables.table import Codec
 
 SCHEMA = Schema.from_dict(
@@ -38,7 +39,9 @@ def release(schema: Schema = SCHEMA, rows: int = 200, seed: int = 0, **more: obj
     starts = tuple(np.unique(np.linspace(0, s, 9)[:-1].astype(int)) for s in lattice.sizes)
     heights = tuple(np.linspace(0, 1, len(s) + 1) for s in starts)
     ranks = Ranks(lattice, starts, heights)
-    return Release(schema, probabilities, numbers, np.full_like(numbers, 1 / rows), ranks, (), {}, [], **more)
+    return Release(
+        schema, probabilities, numbers, np.full_like(numbers, 1 / rows), ranks, (), {}, [], **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,14 @@ def test_a_rare_class_can_be_drawn_as_often_as_wanted() -> None:
 def test_a_point_without_room_is_inside_or_outside() -> None:
     schema = Schema(columns={"n": {"type": "numerical", "min": 0, "max": 10, "decimals": 0}})
     flat = Release(
-        schema, np.zeros((0, 2)), np.array([[0.2, 0.8]]), np.zeros((1, 2)), MinMax.of(schema), (), {}, []
+        schema,
+        np.zeros((0, 2)),
+        np.array([[0.2, 0.8]]),
+        np.zeros((1, 2)),
+        MinMax.of(schema),
+        (),
+        {},
+        [],
     )
     assert flat.sample(5, where={"n": (0, 5)}).n.tolist() == [2] * 5
     with pytest.raises(InvalidInput, match="No row of this release"):
@@ -133,7 +143,9 @@ def test_a_point_without_room_is_inside_or_outside() -> None:
 
 def test_conditions_on_values_that_were_learnt_together_draw_among_the_wanted() -> None:
     values = [f"v{i}" for i in range(300)]
-    schema = Schema(columns={"v": {"type": "categorical", "values": values}, "sex": SCHEMA.columns["sex"]})
+    schema = Schema(
+        columns={"v": {"type": "categorical", "values": values}, "sex": SCHEMA.columns["sex"]}
+    )
     counts = np.zeros(300, np.int64)
     counts[:3] = [1000, 50, 50]
     grouping = grouped(schema.categories["v"], counts, scale=20.0)

@@ -23,10 +23,15 @@ from dp_auditorium.testers import hockey_stick_tester, renyi_tester  # noqa: E40
 FAILURE = 0.05
 
 
-def renyi(without: np.ndarray, present: np.ndarray, alpha: float, allowed: float, reach: float) -> float:
+def renyi(
+    without: np.ndarray, present: np.ndarray, alpha: float, allowed: float, reach: float
+) -> float:
     """A lower bound on the Rényi divergence of order α, 95 % sure."""
     training = property_tester_config.TrainingConfig(
-        training_epochs=8, batch_size=1000, optimizer_learning_rate=2e-3, model_output_coordinate_bound=reach
+        training_epochs=8,
+        batch_size=1000,
+        optimizer_learning_rate=2e-3,
+        model_output_coordinate_bound=reach,
     )
     promise = privacy_property.PrivacyProperty(renyi_dp=privacy_property.RenyiDp(alpha, allowed))
     config = property_tester_config.RenyiPropertyTesterConfig(alpha, training, promise)
@@ -51,7 +56,9 @@ def main(folder: Path) -> None:
     draws = np.load(folder / "draws.npz")
     found = []
     for case in asked:
-        worlds = [draws[f"{case['name']}/{world}"].astype(np.float32) for world in ("without", "present")]
+        worlds = [
+            draws[f"{case['name']}/{world}"].astype(np.float32) for world in ("without", "present")
+        ]
         if case["tester"] == "Rényi":
             proved = renyi(*worlds, case["alpha"], case["allowed"], case["reach"])
         else:

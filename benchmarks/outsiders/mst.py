@@ -16,7 +16,8 @@ from dpmm.models.base.mechanisms import mechanism
 from dpmm.pipelines import MSTPipeline
 
 BINS = 20
-STEPS = 100  # of its optimiser, which takes 10,000 as it comes and many minutes; noise is not touched by it
+# of its optimiser, which takes 10,000 as it comes and many minutes; noise is not touched by it
+STEPS = 100
 
 
 class Hasty(FactoredInference):
@@ -35,13 +36,16 @@ def main(folder: Path) -> None:
     for name, rule in asked["domain"].items():
         kind = "category" if "categories" in rule else float
         rows[name] = (rows[name].astype(str) if "categories" in rule else rows[name]).astype(kind)
-    # Bounds and categories are public here, so all of ε goes to the model and bins are of equal width.
+    # Bounds and categories are public here, so all of ε goes to the model and bins are of equal
+    # width.
     settings = {"proc_epsilon": None, "n_bins": BINS, "n_jobs": 1}
     model = MSTPipeline(epsilon=asked["epsilon"], delta=asked["delta"], **settings)
     model.fit(rows, domain=asked["domain"])
     made = model.generate(n_records=asked["rows"])[list(asked["domain"])]
     for name, rule in asked["domain"].items():
-        made[name] = made[name].astype(str) if "categories" in rule else made[name].astype(float).round()
+        made[name] = (
+            made[name].astype(str) if "categories" in rule else made[name].astype(float).round()
+        )
     made.to_parquet(folder / "synthetic.parquet", index=False)
 
 

@@ -47,11 +47,20 @@ def floor(room: str) -> int:
 
 
 def storeys() -> list[list[str]]:
-    """Rooms from the top floor down; on each floor, every room is near those that it stands above."""
-    floors = [[r for r in imports() if floor(r) == level] for level in range(max(map(floor, imports())) + 1)]
+    """Rooms from the top floor down; on each floor, every room is near those that it stands
+    above."""
+    floors = [
+        [r for r in imports() if floor(r) == level]
+        for level in range(max(map(floor, imports())) + 1)
+    ]
     place: dict[str, float] = {}
     for rooms in floors:
-        rooms.sort(key=lambda r: (sum(place[o] for o in arrows(r)) / len(arrows(r)) if arrows(r) else 0.5, r))
+        rooms.sort(
+            key=lambda r: (
+                sum(place[o] for o in arrows(r)) / len(arrows(r)) if arrows(r) else 0.5,
+                r,
+            )
+        )
         place |= {room: (number + 0.5) / len(rooms) for number, room in enumerate(rooms)}
     return floors[::-1]
 
@@ -78,12 +87,14 @@ def picture() -> str:
     for room, (x, y) in at.items():
         colour = f' style="stroke:{DOOR[room]};stroke-width:2"' if room in DOOR else ""
         lines.append(
-            f'<rect x="{x - WIDE / 2:.0f}" y="{y - HIGH / 2:.0f}" width="{WIDE}" height="{HIGH}"{colour}/>'
+            f'<rect x="{x - WIDE / 2:.0f}" y="{y - HIGH / 2:.0f}" '
+            f'width="{WIDE}" height="{HIGH}"{colour}/>'
         )
         lines.append(f'<text x="{x:.0f}" y="{y + 4:.0f}">{room}</text>')
     height = 20 + (len(floors) - 1) * DOWN + 32
     tip = (
-        '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
+        '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" '
+        'markerWidth="6" markerHeight="6" orient="auto">'
     )
     tip += '<path d="M0 0L8 4L0 8z" style="fill:#7d8590;stroke:none"/></marker>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'

@@ -1,4 +1,5 @@
-"""The page of all commands, made from the command line itself, so that the two cannot drift apart."""
+"""The page of all commands, made from the command line itself, so that the two cannot drift
+apart."""
 
 import re
 from collections.abc import Iterator
@@ -14,13 +15,13 @@ START = """# Commands
 
 This page is made from the command line itself; `tabveil COMMAND --help` says the same.
 
-Files that exist are never overwritten. Exit codes: 0 done; 1 it could not be done, one line says why and
-one what to try; 2 wrong usage; 3 refused, because it would spend more privacy than is left; 130 stopped with
-Ctrl-C.
+Files that exist are never overwritten. Exit codes: 0 done; 1 it could not be done, one line says
+why and one what to try; 2 wrong usage; 3 refused, because it would spend more privacy than is left;
+130 stopped with Ctrl-C.
 
-`tabveil --install-completion` teaches bash, zsh or fish to complete commands, options and choices with the
-Tab key; open a new terminal afterwards. `tabveil --show-completion` prints the script instead. A Tab takes a
-second or two, because Python has to start.
+`tabveil --install-completion` teaches bash, zsh or fish to complete commands, options and choices
+with the Tab key; open a new terminal afterwards. `tabveil --show-completion` prints the script
+instead. A Tab takes a second or two, because Python has to start.
 """
 
 
@@ -52,9 +53,22 @@ def section(name: str, command: Any) -> str:
     words = re.sub(r"\s*Example: `[^`]+`", "", command.help or "").strip()
     shown = "\n".join(examples(command))
     hints = get_type_hints(command.callback)
-    lines = [f"## {name}", "", words, "", "```bash", shown, "```", "", "| option | meaning |", "|---|---|"]
+    lines = [
+        f"## {name}",
+        "",
+        words,
+        "",
+        "```bash",
+        shown,
+        "```",
+        "",
+        "| option | meaning |",
+        "|---|---|",
+    ]
     lines += [
-        f"| {_spelled(p, hints.get(p.name))} | {_meaning(p)} |" for p in command.params if p.name in hints
+        f"| {_spelled(p, hints.get(p.name))} | {_meaning(p)} |"
+        for p in command.params
+        if p.name in hints
     ]
     return "\n".join([*lines, ""])
 

@@ -1,4 +1,5 @@
-"""What mkdocs does beside turning pages into HTML: pages made from the code, and files from outside docs/."""
+"""What mkdocs does beside turning pages into HTML: pages made from the code, and files from outside
+docs/."""
 
 import os
 import re
@@ -27,7 +28,9 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """Add the pages that no file under docs/ holds."""
-    made = {page: shown((ROOT / file).read_text(encoding="utf-8"), file) for file, page in PAGES.items()}
+    made = {
+        page: shown((ROOT / file).read_text(encoding="utf-8"), file) for file, page in PAGES.items()
+    }
     made["reference/commands.md"] = commands.page()
     made["pictures/rooms.svg"] = arrows.picture()
     for name, content in made.items():

@@ -27,7 +27,7 @@ from tabveil.privacy import Door, Ledger, Protection, Relation
 from tabveil.queries import GRID, Hard, Pairs, Soft
 from tabveil.report.plot import FIRST, SECOND
 from tabveil.sources import Source
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
 
 HERE = Path(__file__).parents[1] / "pictures"
@@ -41,7 +41,9 @@ def real_and_synthetic(rows: int = ROWS) -> Any:
     real = CENSUS.frame(rows, 0)
     synthetic = tv.RAPpp(CENSUS.schema(), epsilon=1.0).fit(real).sample(rows, seed=0)
     tables = {"real rows (simulated)": (real, SECOND), "synthetic rows, ε = 1": (synthetic, FIRST)}
-    return alt.vconcat(*(_three_views(title, *table) for title, table in tables.items()), spacing=14)
+    return alt.vconcat(
+        *(_three_views(title, *table) for title, table in tables.items()), spacing=14
+    )
 
 
 def _three_views(title: str, frame: pd.DataFrame, colour: str) -> Any:
@@ -51,11 +53,20 @@ def _three_views(title: str, frame: pd.DataFrame, colour: str) -> Any:
         .mark_circle(size=8, opacity=1, color=colour)
         .encode(
             x=alt.X("age:Q", scale=alt.Scale(domain=[15, 100])),
-            y=alt.Y("wage:Q", axis=alt.Axis(format="~s", tickCount=4), scale=alt.Scale(domain=[0, 150_000])),
+            y=alt.Y(
+                "wage:Q",
+                axis=alt.Axis(format="~s", tickCount=4),
+                scale=alt.Scale(domain=[0, 150_000]),
+            ),
         )
         .properties(width=230, height=150)
     )
-    hours = frame.loc[frame["hours"] > 0, "hours"].value_counts(normalize=True).rename("share").reset_index()
+    hours = (
+        frame.loc[frame["hours"] > 0, "hours"]
+        .value_counts(normalize=True)
+        .rename("share")
+        .reset_index()
+    )
     spikes = (
         alt.Chart(hours)
         .mark_bar(color=colour, width=2.2)
@@ -65,12 +76,20 @@ def _three_views(title: str, frame: pd.DataFrame, colour: str) -> Any:
         )
         .properties(width=200, height=150)
     )
-    well_off = (frame["well_off"] == "yes").groupby(frame["education"]).mean().rename("share").reset_index()
+    well_off = (
+        (frame["well_off"] == "yes")
+        .groupby(frame["education"])
+        .mean()
+        .rename("share")
+        .reset_index()
+    )
     bars = (
         alt.Chart(well_off)
         .mark_bar(color=colour)
         .encode(
-            y=alt.Y("education:N", sort=list(CENSUS.schema().columns["education"].values), title=None),
+            y=alt.Y(
+                "education:N", sort=list(CENSUS.schema().columns["education"].values), title=None
+            ),
             x=alt.X(
                 "share:Q",
                 title="well off, by education",
@@ -90,10 +109,16 @@ def rank_space(rows: int = ROWS) -> Any:
     table = _encoded(CENSUS.frame(rows, 0), schema)
     column = schema.numerical.index("wage")
     wage, place = table.numbers[:, column], ranks.positions(table)[:, column] / GRID
-    starts = ranks.lattice.numbers(np.stack([ranks.starts[column]] * len(schema.numerical), 1))[:, column]
-    curve = pd.DataFrame({"wage": starts, "rank": ranks.heights[column][:-1]}).query("wage <= 200_000")
+    starts = ranks.lattice.numbers(np.stack([ranks.starts[column]] * len(schema.numerical), 1))[
+        :, column
+    ]
+    curve = pd.DataFrame({"wage": starts, "rank": ranks.heights[column][:-1]}).query(
+        "wage <= 200_000"
+    )
     histogram = (
-        alt.Chart(_bars(np.minimum(wage, 200_000), np.linspace(0, 200_000, 51), "wage"), title="1  wages")
+        alt.Chart(
+            _bars(np.minimum(wage, 200_000), np.linspace(0, 200_000, 51), "wage"), title="1  wages"
+        )
         .mark_bar(color=SECOND)
         .encode(x=_wages(bin="binned"), x2="stop:Q", y=_share())
     )
@@ -107,24 +132,34 @@ def rank_space(rows: int = ROWS) -> Any:
         .mark_bar(color=FIRST)
         .encode(x=alt.X("start:Q", title="rank", bin="binned"), x2="stop:Q", y=_share())
     )
-    return alt.hconcat(*(part.properties(width=220, height=150) for part in (histogram, steps, even)))
+    return alt.hconcat(
+        *(part.properties(width=220, height=150) for part in (histogram, steps, even))
+    )
 
 
 def annealing(rows: int = 6_000, relaxed: int = 1_200) -> Any:
     """A relaxed table that is fitted to one noisy cross-table, after each stage of sharpening."""
     random = np.random.default_rng(0)
     turn, far = random.uniform(0, 2 * np.pi, rows), random.choice([0.18, 0.42], rows, p=[0.3, 0.7])
-    points = 0.5 + (far + random.normal(0, 0.012, rows))[:, None] * np.stack([np.cos(turn), np.sin(turn)], 1)
+    points = 0.5 + (far + random.normal(0, 0.012, rows))[:, None] * np.stack(
+        [np.cos(turn), np.sin(turn)], 1
+    )
     names = ("x", "y")
     schema = tv.Schema.from_dict(
-        {"columns": {name: {"type": "numerical", "min": 0, "max": 1, "decimals": 4} for name in names}}
+        {
+            "columns": {
+                name: {"type": "numerical", "min": 0, "max": 1, "decimals": 4} for name in names
+            }
+        }
     )
     domain, edges = Codec(schema).domain, np.linspace(0, GRID, 17)[1:-1].astype(int)
     pairs = Pairs.over(domain, [edges, edges], 1000)
     table, asked = Table(np.zeros((rows, 0), np.int32), points), np.arange(len(pairs))
     exact = pairs.cells_in(count(Workload((pairs,), MinMax.of(schema), domain), table)[0], asked)
     noisy = np.asarray(exact + random.normal(0, 3, exact.shape), np.float32) / rows * pairs.filled
-    known = Measured.reserve((pairs,), [len(asked)]).record(0, 0, asked, noisy, pairs.filled * np.float32(1))
+    known = Measured.reserve((pairs,), [len(asked)]).record(
+        0, 0, asked, noisy, pairs.filled * np.float32(1)
+    )
     now = Relaxed.random(domain, relaxed, jax.random.key(0))
     panels = [_cloud("at random", np.asarray(now.numbers).T, None)]
     for number, sharpness in enumerate((16.0, 32.0, 64.0, 128.0, 256.0)):
@@ -153,7 +188,9 @@ def _cloud(title: str, points: np.ndarray, sharpness: float | None) -> Any:
     dots = (
         alt.Chart(pd.DataFrame(points, columns=["x", "y"]), title=title)
         .mark_circle(size=4, opacity=1, color=colour)
-        .encode(x=alt.X("x:Q", axis=bare, scale=place["x"]), y=alt.Y("y:Q", axis=bare, scale=place["y"]))
+        .encode(
+            x=alt.X("x:Q", axis=bare, scale=place["x"]), y=alt.Y("y:Q", axis=bare, scale=place["y"])
+        )
         .properties(width=118, height=118)
     )
     if sharpness is None:
@@ -164,14 +201,17 @@ def _cloud(title: str, points: np.ndarray, sharpness: float | None) -> Any:
     belongs = (
         alt.Chart(pd.DataFrame({"x": x, "y": inside}))
         .mark_line(color=GREY, strokeWidth=1.2)
-        .encode(x=alt.X("x:Q", axis=bare, scale=place["x"]), y=alt.Y("y:Q", axis=bare, scale=place["y"]))
+        .encode(
+            x=alt.X("x:Q", axis=bare, scale=place["x"]), y=alt.Y("y:Q", axis=bare, scale=place["y"])
+        )
         .properties(width=118, height=36)
     )
     return alt.vconcat(dots, belongs, spacing=4)
 
 
 def whole_histograms(rows: int = ROWS) -> Any:
-    """One cross-table three times: as it is, as the curator tells it, and as the synthetic rows have it."""
+    """One cross-table three times: as it is, as the curator tells it, and as the synthetic rows
+    have it."""
     frame = CENSUS.frame(rows, 0)
     across, down = "education", "marital"
     model = tv.RAPpp(CENSUS.schema(), epsilon=1.0).fit(frame)
@@ -181,7 +221,9 @@ def whole_histograms(rows: int = ROWS) -> Any:
     pairs = Pairs.over(domain, [np.array([GRID // 2])] * len(domain.numerical), 1000)
     wanted = (axes.index(across), axes.index(down), 0)
     picks = np.array([pairs.layout.queries.index(wanted)])
-    answer = curator.measure(Workload((pairs,), MinMax.of(schema), domain), 0, picks, Fraction(1, 2000))
+    answer = curator.measure(
+        Workload((pairs,), MinMax.of(schema), domain), 0, picks, Fraction(1, 2000)
+    )
     sizes = [domain.sizes[place] for place in wanted[:2]]
     noisy = answer.counts[0, : np.prod(sizes)].reshape(sizes)
     labels = [domain.axes[place].labels for place in wanted[:2]]
@@ -192,7 +234,11 @@ def whole_histograms(rows: int = ROWS) -> Any:
     }
     panels = []
     for number, (title, counts) in enumerate(views.items()):
-        cells = [(a, b, int(counts[i, j])) for i, a in enumerate(labels[0]) for j, b in enumerate(labels[1])]
+        cells = [
+            (a, b, int(counts[i, j]))
+            for i, a in enumerate(labels[0])
+            for j, b in enumerate(labels[1])
+        ]
         data = pd.DataFrame(cells, columns=[across, down, "rows"])
         base = alt.Chart(data, title=title).encode(
             x=alt.X(f"{down}:N", sort=list(labels[1]), title=None, axis=alt.Axis(labelAngle=-40)),
@@ -207,8 +253,12 @@ def whole_histograms(rows: int = ROWS) -> Any:
             "rows:Q", scale=alt.Scale(scheme="blues", type="sqrt", domain=[0, 7000]), legend=None
         )
         strong = alt.condition("datum.rows > 2500", alt.value("white"), alt.value("#24292f"))
-        words = base.mark_text(fontSize=10).encode(text=alt.Text("rows:Q", format=","), color=strong)
-        panels.append((base.mark_rect().encode(color=colour) + words).properties(width=200, height=190))
+        words = base.mark_text(fontSize=10).encode(
+            text=alt.Text("rows:Q", format=","), color=strong
+        )
+        panels.append(
+            (base.mark_rect().encode(color=colour) + words).properties(width=200, height=190)
+        )
     return alt.hconcat(*panels, spacing=14)
 
 
@@ -245,10 +295,14 @@ def _curator(frame: pd.DataFrame, schema: tv.Schema, rho: Fraction) -> Curator:
 
 def _encoded(frame: pd.DataFrame, schema: tv.Schema) -> Table:
     parts = [Codec(schema).encode(batch) for batch in Source.of(frame, schema).batches()]
-    return Table(np.concatenate([p.codes for p in parts]), np.concatenate([p.numbers for p in parts]))
+    return Table(
+        np.concatenate([p.codes for p in parts]), np.concatenate([p.numbers for p in parts])
+    )
 
 
-def _crossed(frame: pd.DataFrame, across: str, down: str, labels: list[tuple[str, ...]]) -> np.ndarray:
+def _crossed(
+    frame: pd.DataFrame, across: str, down: str, labels: list[tuple[str, ...]]
+) -> np.ndarray:
     counts = pd.crosstab(frame[across], frame[down])
     return counts.reindex(index=list(labels[0]), columns=list(labels[1]), fill_value=0).to_numpy()
 

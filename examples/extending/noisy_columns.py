@@ -11,7 +11,7 @@ from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.desk import Desk
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
-from tabveil.tables.scale import Lattice
+from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Table
 
 
@@ -35,11 +35,15 @@ class NoisyColumns(Baseline):
     ) -> Fitted:
         desk = Desk(frame, schema, budget, relation)  # the only one that sees the rows
         curator, domain, lattice = desk.curator(), desk.codec.domain, Lattice.of(schema)
-        ends = [np.linspace(0, size, min(self.runs, size) + 1).astype(int) for size in lattice.sizes]
+        ends = [
+            np.linspace(0, size, min(self.runs, size) + 1).astype(int) for size in lattice.sizes
+        ]
         asked = [np.stack([e[:-1], e[1:]], 1) for e in ends]
         # Half of the budget for each kind; what does not apply is not spent.
         half = desk.rho / 2
-        counts = curator.categories(range(len(domain.axes)), domain, half).counts if domain.axes else []
+        counts = (
+            curator.categories(range(len(domain.axes)), domain, half).counts if domain.axes else []
+        )
         heights = curator.intervals(lattice, asked, half).counts if asked else []
 
         def draw(rows: int, random: np.random.Generator) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tabveil.engines.engine import Count, Engine, Sums, Told, sums_of
+from tabveil.engines.engine import Count, Engine, OnProgress, Sums, sums_of
 from tabveil.sources import Source
 
 
@@ -12,5 +12,5 @@ class OneThread(Engine):
 
     scheduler: str | None = None
 
-    def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
+    def total(self, source: Source, count: Count, told: OnProgress = lambda share: None) -> Sums:
         return sums_of(source.batches(told=told), count)

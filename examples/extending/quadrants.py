@@ -32,10 +32,17 @@ class Quadrants(QueryFamily):
 
     def answers(self, rows: Rows, step: Step) -> jax.Array:
         # Integers minus a half: no row lies on the line, so real rows are decided exactly.
-        low = step(GRID // 2 - 0.5 - rows.values, GRID)[self.pairs] * rows.cells[-2]  # [queries, 2, rows]
+        low = (
+            step(GRID // 2 - 0.5 - rows.values, GRID)[self.pairs] * rows.cells[-2]
+        )  # [queries, 2, rows]
         high = rows.cells[-2] - low  # the cell before the last holds every row that is there
         first, second = (low[:, 0], high[:, 0]), (low[:, 1], high[:, 1])
-        products = [first[0] * second[0], first[0] * second[1], first[1] * second[0], first[1] * second[1]]
+        products = [
+            first[0] * second[0],
+            first[0] * second[1],
+            first[1] * second[0],
+            first[1] * second[1],
+        ]
         return jnp.stack([cell.sum(axis=1) for cell in products], axis=1)
 
     @property

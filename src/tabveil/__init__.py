@@ -27,7 +27,8 @@ ROOMS = {
     "release": ("Release",),
     "schema": ("Categorical", "Numerical", "Schema"),
 }
-"""Where public names live. They are loaded when they are first used, so that a device can be woken before."""
+"""Where public names live. They are loaded when they are first used, so that a device can be woken
+before."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,5 @@
-"""The command `tabveil`, and `python -m tabveil`: the device wakes while everything else is loaded."""
+"""The command `tabveil`, and `python -m tabveil`: the device wakes while everything else is
+loaded."""
 
 import gc
 import sys
@@ -19,7 +20,8 @@ def main() -> None:
     try:
         cli.main()
     finally:
-        gc.freeze()  # memory goes back when the process ends; looking through it for garbage takes longer
+        # memory goes back when the process ends; looking through it for garbage takes longer
+        gc.freeze()
 
 
 if __name__ == "__main__":  # worker processes import this file, too

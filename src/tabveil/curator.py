@@ -1,4 +1,5 @@
-"""The private rows behind their door: what can be asked of them, each look charged before it is taken."""
+"""The private rows behind their door: what can be asked of them, each look charged before it is
+taken."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,16 +11,16 @@ import numpy as np
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
 from tabveil.queries.measurement import Measurement
-from tabveil.tables.scale import Lattice, Scale
+from tabveil.tables.placement import Lattice, Placement
 from tabveil.tables.table import Domain, Table
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Everything that may be asked, and the scale that numbers are asked on. Public."""
+    """Everything that may be asked, and where numbers are placed. Public."""
 
     families: tuple[QueryFamily, ...]
-    scale: Scale
+    placement: Placement
     domain: Domain
 
 
@@ -34,7 +35,7 @@ class Answer:
     derived: bool = False  # follows from other noisy counts; nothing was measured for it
 
 
-class Intervals(NamedTuple):
+class NoisyCounts(NamedTuple):
     """Noisy counts of runs of points, per column, and the standard deviation of their noise."""
 
     counts: list[np.ndarray]
@@ -42,15 +43,16 @@ class Intervals(NamedTuple):
 
 
 Count = Callable[[Table], list[np.ndarray]]
-"""Integer arrays for a batch of rows, the same shapes for every batch. As data, not as a closure: the rows
-may be counted in other processes."""
+"""Integer arrays for a batch of rows, the same shapes for every batch. As data, not as a closure:
+the rows may be counted in other processes."""
 
 
 class PrivateRows(Protocol):
     """The table that is protected."""
 
     def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
-        """The sum over all rows of what is counted in each batch; `columns` are the only ones it looks at."""
+        """The sum over all rows of what is counted in each batch; `columns` are the only ones it
+        looks at."""
 
     def count(self) -> int:
         """How many rows there are; private, unless a relation makes it public."""
@@ -94,8 +96,9 @@ class Curator:
         return max(1, int(noisy))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
-        """The standard deviation of the noise when `picks` of these queries are measured for ρ. Public."""
-        return self.protection.noise_of(picks, rho, queries.spread)
+        """The standard deviation of the noise when `picks` of these queries are measured for ρ.
+        Public."""
+        return self.protection.noise_of(picks, rho, queries.cells_moved)
 
     def select(
         self,
@@ -108,25 +111,31 @@ class Curator:
         bias: np.ndarray,
         groups: int = 1,
     ) -> np.ndarray:
-        """The queries whose `expected` counts are furthest off: noisy top-K of L1 error minus public `bias`.
+        """The queries whose `expected` counts are furthest off: noisy top-K of L1 error minus
+        public `bias`.
 
-        `expected` and `bias` are whole numbers, so scores are exact integers and one row moves each by no
-        more than the declared sensitivity. See docs/proofs/selection.md. Candidates can be dealt out into
-        `groups` that each give their share of the picks: a pick costs time for every candidate it is among.
-        """
+        `expected` and `bias` are whole numbers, so scores are exact integers and one row moves each
+        by no more than the declared sensitivity. See docs/proofs/selection.md. Candidates can be
+        dealt out into `groups` that each give their share of the picks: a pick costs time for every
+        candidate it is among."""
         queries = workload.families[family]
         candidates = np.setdiff1d(np.arange(len(queries)), exclude)
         every = np.arange(len(candidates))
 
         def scores() -> np.ndarray:
-            return (queries.errors(self._exact_counts(workload)[family], expected) - bias)[candidates]
+            return (queries.errors(self._exact_counts(workload)[family], expected) - bias)[
+                candidates
+            ]
 
         chosen = self._door.top(
             f"selecting {picks} of {queries.name}",
             rho,
             scores,
-            groups=[(every[g::groups], len(range(g, picks, groups))) for g in range(min(groups, picks))],
-            sensitivity=self.protection.rows_per_person * self.protection.cells_moved(queries.spread),
+            groups=[
+                (every[g::groups], len(range(g, picks, groups))) for g in range(min(groups, picks))
+            ],
+            sensitivity=self.protection.rows_per_person
+            * self.protection.cells_moved(queries.cells_moved),
             asked=[np.array(family)],
             candidates=len(queries),
         )
@@ -146,17 +155,20 @@ class Curator:
             f"measuring {len(picks)} {queries.name}",
             rho,
             exact,
-            squared=self.protection.squared(len(picks), workload.families[family].spread),
+            squared=self.protection.squared(len(picks), workload.families[family].cells_moved),
             asked=[np.array(family), picks],
             cells=int(filled.sum()),
         )
         return Answer(family, np.asarray(picks), noisy, scale)
 
-    def intervals(self, lattice: Lattice, asked: Sequence[np.ndarray], rho: Fraction) -> Intervals:
-        """Noisy counts of disjoint runs [start, stop) of points, for several numerical columns at once.
+    def intervals(
+        self, lattice: Lattice, asked: Sequence[np.ndarray], rho: Fraction
+    ) -> NoisyCounts:
+        """Noisy counts of disjoint runs [start, stop) of points, for several numerical columns at
+        once.
 
-        The runs of one column are part of a partition of the rows, so each column moves like one query.
-        """
+        The runs of one column are part of a partition of the rows, so each column moves like one
+        query."""
         for runs, size in zip(asked, lattice.all_sizes, strict=True):
             ends = np.concatenate([[0], runs.ravel(), [size]])
             if (np.diff(ends) < 0).any():
@@ -165,7 +177,9 @@ class Curator:
         sizes = [len(runs) for runs in asked]
 
         def exact() -> np.ndarray:
-            below = [np.concatenate([[0], np.cumsum(points)]) for points in self._exact_points(lattice)]
+            below = [
+                np.concatenate([[0], np.cumsum(points)]) for points in self._exact_points(lattice)
+            ]
             counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
             return np.concatenate(counts)
 
@@ -184,10 +198,11 @@ class Curator:
                 self.published.append(
                     Measurement("distributions", lattice.names[column], scale, cells, shown)
                 )
-        return Intervals(found, scale)
+        return NoisyCounts(found, scale)
 
-    def categories(self, axes: Sequence[int], domain: Domain, rho: Fraction) -> Intervals:
-        """Noisy counts of every category of some axes, each alone: a partition of the rows per axis."""
+    def categories(self, axes: Sequence[int], domain: Domain, rho: Fraction) -> NoisyCounts:
+        """Noisy counts of every category of some axes, each alone: a partition of the rows per
+        axis."""
         sizes = [domain.sizes[axis] for axis in axes]
         names = [domain.axes[axis].name for axis in axes]
 
@@ -206,9 +221,11 @@ class Curator:
         for axis, noisy in zip(axes, found, strict=True):
             shown = tuple(noisy.tolist())
             self.published.append(
-                Measurement("categories", domain.axes[axis].name, scale, domain.axes[axis].labels, shown)
+                Measurement(
+                    "categories", domain.axes[axis].name, scale, domain.axes[axis].labels, shown
+                )
             )
-        return Intervals(found, scale)
+        return NoisyCounts(found, scale)
 
     def _exact_points(self, lattice: Lattice) -> list[np.ndarray]:
         """Exact counts of every point of every numerical column, from one pass over the rows."""
@@ -217,7 +234,8 @@ class Curator:
         return self._exact_by_point[1]
 
     def _exact_counts(self, workload: Workload) -> list[np.ndarray]:
-        """Exact counts of the whole workload, from one pass over the rows; they never leave this object."""
+        """Exact counts of the whole workload, from one pass over the rows; they never leave this
+        object."""
         if self._exact is None or self._exact[0] is not workload:
             counts = self._rows.total(WorkloadCounts(workload))
             self._exact = workload, unfolded(workload, counts)
@@ -233,7 +251,8 @@ class PointCounts:
     def __call__(self, table: Table) -> list[np.ndarray]:
         points = self.lattice.points_of(table).T
         return [
-            np.bincount(p, minlength=size) for p, size in zip(points, self.lattice.all_sizes, strict=True)
+            np.bincount(p, minlength=size)
+            for p, size in zip(points, self.lattice.all_sizes, strict=True)
         ]
 
 
@@ -255,9 +274,12 @@ class WorkloadCounts:
     workload: Workload
 
     def __call__(self, table: Table) -> list[np.ndarray]:
-        positions = self.workload.scale.positions(table)
+        positions = self.workload.placement.positions(table)
         domain = self.workload.domain
-        return [family.folded_counts(table.codes, positions, domain) for family in self.workload.families]
+        return [
+            family.folded_counts(table.codes, positions, domain)
+            for family in self.workload.families
+        ]
 
 
 def unfolded(workload: Workload, counts: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -1,8 +1,9 @@
-"""Find types, values, bounds and decimals in the data itself, for a price: a private way to a schema.
+"""Find types, values, bounds and decimals in the data itself, for a price: a private way to a
+schema.
 
-Nothing is taken from the types that columns came in: readers guess most of these from cells. What each column
-holds is counted instead, with noise. What is found is written into an ordinary schema, with what it cost.
-"""
+Nothing is taken from the types that columns came in: readers guess most of these from cells. What
+each column holds is counted instead, with noise. What is found is written into an ordinary schema,
+with what it cost."""
 
 import datetime
 import json
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tabveil.columns.cells import is_missing, number_in, numbers_in, plain, rounded, spread
+from tabveil.columns.cells import by_value, is_missing, number_in, numbers_in, plain, rounded
 from tabveil.columns.words import key, short
 from tabveil.engines import Local
 from tabveil.errors import InvalidInput
@@ -29,7 +30,9 @@ from tabveil.sources.reader import explained
 
 DELTA = 1e-6
 LOOKS_SHARE = Fraction(1, 10)  # of ρ, for what columns hold
-VALUES_WEIGHT = 4  # a list of values must stand clear of its noise; bounds and decimals are read off sums
+VALUES_WEIGHT = (
+    4  # a list of values must stand clear of its noise; bounds and decimals are read off sums
+)
 LEAST, MOST = -20, 50  # powers of two that numbers are sorted into; beyond them they are clamped
 DECIMALS = 7  # 0 to 6, and more
 CARELESS = 0.001  # chance per column that mere noise widens its bounds
@@ -50,8 +53,8 @@ def infer_schema(
 ) -> Schema:
     """A schema whose values and bounds were found in the data with (ε, δ)-differential privacy.
 
-    Columns of which nothing could be found are dropped; `found_document` leaves them to be filled in.
-    """
+    Columns of which nothing could be found are dropped; `found_document` leaves them to be filled
+    in."""
     document = found_document(
         data, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours, privacy=privacy
     )
@@ -75,18 +78,21 @@ def found_document(
 ) -> dict[str, Any]:
     """The same as a document to save: `TODO` stands where nothing could be found.
 
-    With a ledger file, a search that was cut short goes on when it is asked for again, from the answers that
-    were paid for. With `save`, the document is on disk before the search counts as done.
-    """
+    With a ledger file, a search that was cut short goes on when it is asked for again, from the
+    answers that were paid for. With `save`, the document is on disk before the search counts as
+    done."""
     unit = Privacy(**privacy) if privacy else None
     promise = Promise(Budget(epsilon, delta), Protection.of(neighbours, unit))
     source = Source.whole(data)
     if unit:
         if unit.unit not in source.columns:
             raise InvalidInput(
-                f"The table has no column {shown(unit.unit)}.", "Name the column that tells people apart."
+                f"The table has no column {shown(unit.unit)}.",
+                "Name the column that tells people apart.",
             )
-        source = replace(source.only([name for name in source.columns if name != unit.unit]), bound=unit)
+        source = replace(
+            source.only([name for name in source.columns if name != unit.unit]), bound=unit
+        )
     if not source.columns:
         raise InvalidInput("The table has no column to search.", "Is this the right file?")
     relation, protected = promise.protection.relation, promise.protection.unit
@@ -105,7 +111,9 @@ def found_document(
             "unit": protected,
             "delta_used": float(sum(charge.delta for charge in allowance.charges)),
             "charges": [charge.mark for charge in allowance.charges],
-            "columns": {name: rule_mark(rule) for name, rule in columns.items() if TODO not in rule.values()},
+            "columns": {
+                name: rule_mark(rule) for name, rule in columns.items() if TODO not in rule.values()
+            },
         } | ({} if door.private else {"private": False})
         document: dict[str, Any] = {"columns": columns, "found": found}
         document |= {"privacy": unit.model_dump()} if unit else {}
@@ -116,7 +124,8 @@ def found_document(
 
 
 def whole(promise: Promise) -> Fraction:
-    """The ρ that a search may spend: half of δ pays for lists of values, half is left for the conversion."""
+    """The ρ that a search may spend: half of δ pays for lists of values, half is left for the
+    conversion."""
     return Budget(promise.budget.epsilon, promise.budget.delta / 2).rho
 
 
@@ -144,21 +153,26 @@ class Scout:
             rules |= self.values(texts, weight * VALUES_WEIGHT * len(texts))
         return {name: rules[name] for name in self._source.columns}
 
-    # -- three kinds of questions, each one histogram per column --------------------------------------------
+    # -- three kinds of questions, each one histogram per column -----------------------------------
 
     def _looks(self, names: list[str], rho: Fraction) -> dict[str, str]:
-        """What columns hold, by what most rows do; days are moments if some clearly tell the time."""
+        """What columns hold, by what most rows do; days are moments if some clearly tell the
+        time."""
         counts, scale = self._histograms(
             f"what {len(names)} columns look like", rho, dict.fromkeys(names, "look"), len(LOOKS)
         )
         return {name: _look_of(c, scale) for name, c in zip(names, counts, strict=True)}
 
-    def _ranges(self, names: list[str], looks: dict[str, str], rho: Fraction) -> dict[str, dict[str, Any]]:
+    def _ranges(
+        self, names: list[str], looks: dict[str, str], rho: Fraction
+    ) -> dict[str, dict[str, Any]]:
         """Bounds, decimals and missing cells of numbers, moments and truths."""
         kinds = {"moment": "year", "day": "year", "truth": "truth", "number": "size"}
         cells = {name: kinds[looks[name]] for name in names}
         counts, scale = self._histograms(f"ranges of {len(names)} columns", rho, cells, CELLS)
-        return {name: _range_rule(looks[name], c, scale) for name, c in zip(names, counts, strict=True)}
+        return {
+            name: _range_rule(looks[name], c, scale) for name, c in zip(names, counts, strict=True)
+        }
 
     def values(self, names: list[str], rho: Fraction) -> dict[str, dict[str, Any]]:
         """The values that clearly more than a few rows hold (docs/proofs/discovery.md)."""
@@ -167,7 +181,9 @@ class Scout:
 
         def tallies() -> list[Counter[str]]:
             held: list[Counter[str]] = [Counter() for _ in names]
-            with explained("The values of some columns could not be counted.", "Declare these columns."):
+            with explained(
+                "The values of some columns could not be counted.", "Declare these columns."
+            ):
                 for batch in self._source.only(names).batches():
                     for name, tally in zip(names, held, strict=True):
                         _count_values(batch.column(name), tally)
@@ -209,7 +225,8 @@ class Scout:
 
 @dataclass(frozen=True)
 class Histograms:
-    """Counts the rows of a batch in the cells of some columns; `cell_of` names the cells of each."""
+    """Counts the rows of a batch in the cells of some columns; `cell_of` names the cells of
+    each."""
 
     cell_of: dict[str, str]
     cells: int
@@ -219,17 +236,19 @@ class Histograms:
         return [np.bincount(cells, minlength=self.cells) for cells in found.values()]
 
 
-def threshold(scale: float, delta: float, each: int = 1) -> int:
-    """The least noisy count at which values may be named, so that a lone one is named with chance ≤ δ.
+def threshold(scale: float, delta: float, rows_per_person: int = 1) -> int:
+    """The least noisy count at which values may be named, so that a lone one is named with chance ≤
+    δ.
 
-    Somebody with `each` rows brings at most so many new values, of at most so many rows. The tail of the
-    discrete Gaussian at t is at most that of the continuous one at t − 1 (Canonne, Kamath, Steinke 2020).
-    """
-    deviations = -NormalDist().inv_cdf(delta / each)
-    return each + 1 + math.ceil(scale * deviations * (1 + 1e-9))
+    Somebody with `rows_per_person` rows brings at most so many new values, of at most so many rows.
+    The tail of the discrete Gaussian at t is at most that of the continuous one at t − 1 (Canonne,
+    Kamath, Steinke 2020)."""
+    deviations = -NormalDist().inv_cdf(delta / rows_per_person)
+    return rows_per_person + 1 + math.ceil(scale * deviations * (1 + 1e-9))
 
 
-# The cell that a row is in. For numbers: decimals × power of two, by sign; the last cell is missing.
+# The cell that a row is in. For numbers: decimals × power of two, by sign; the last cell is
+# missing.
 
 POWERS = MOST - LEAST + 1
 SIZES = 2 * POWERS + 1
@@ -238,7 +257,7 @@ MISSING = CELLS - 1
 
 
 def _look(column: pa.ChunkedArray) -> np.ndarray:
-    return spread(column, _each(_looks_like), LOOKS.index("missing"))
+    return by_value(column, _each(_looks_like), LOOKS.index("missing"))
 
 
 def _each(answer: Callable[[int | float | bytes | None], int]) -> Callable[[pa.Array], np.ndarray]:
@@ -283,7 +302,9 @@ def _size(column: pa.ChunkedArray) -> np.ndarray:
     for places in range(DECIMALS - 1, -1, -1):
         decimals[rounded(numbers, places) == numbers] = places
     power = np.clip(np.frexp(np.abs(numbers))[1] - 1, LEAST, MOST) - LEAST
-    size = np.where(numbers > 0, POWERS + 1 + power, np.where(numbers < 0, POWERS - 1 - power, POWERS))
+    size = np.where(
+        numbers > 0, POWERS + 1 + power, np.where(numbers < 0, POWERS - 1 - power, POWERS)
+    )
     return np.where(known, decimals * SIZES + size, MISSING)
 
 
@@ -292,7 +313,7 @@ def _year(column: pa.ChunkedArray) -> np.ndarray:
         moment = _moment(value)
         return MISSING if moment is None else int(np.clip(moment.year, *YEARS)) - YEARS[0]
 
-    return spread(column, _each(cell), MISSING)
+    return by_value(column, _each(cell), MISSING)
 
 
 def _truth(column: pa.ChunkedArray) -> np.ndarray:
@@ -313,7 +334,11 @@ def _range_rule(look: str, counts: np.ndarray, scale: float) -> dict[str, Any]:
         kind = "date" if look == "day" else "datetime"
         if not len(years):
             return {"type": kind, "min": TODO, "max": TODO} | nullable
-        return {"type": kind, "min": f"{years[0]}-01-01", "max": f"{years[-1] + 1}-01-01"} | nullable
+        return {
+            "type": kind,
+            "min": f"{years[0]}-01-01",
+            "max": f"{years[-1] + 1}-01-01",
+        } | nullable
     sizes = held[:MISSING].reshape(DECIMALS + 1, SIZES)
     places, powers = np.nonzero(sizes)
     if not len(powers):
@@ -324,7 +349,11 @@ def _range_rule(look: str, counts: np.ndarray, scale: float) -> dict[str, Any]:
     if "decimals" in decimals:
         low, high = math.floor(low), math.ceil(high)
     high = high if high > low else low + 1
-    return {"type": "numerical", "min": short(float(low)), "max": short(float(high))} | decimals | nullable
+    return (
+        {"type": "numerical", "min": short(float(low)), "max": short(float(high))}
+        | decimals
+        | nullable
+    )
 
 
 def _edge(size: int, *, least: bool) -> float:

@@ -12,7 +12,8 @@ from tabveil.errors import InvalidInput
 
 
 def atomic_write(path: str | Path, content: bytes | Callable[[BinaryIO], None]) -> None:
-    """Write a file under a temporary name in the same folder, sync it, then rename it into place."""
+    """Write a file under a temporary name in the same folder, sync it, then rename it into
+    place."""
     path = Path(path)
     _require_folder(path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
@@ -65,7 +66,9 @@ def require_new(path: str | Path) -> None:
 
 def _require_folder(folder: Path) -> None:
     if not folder.is_dir():
-        raise InvalidInput(f"The folder {folder} does not exist.", f"Create it first: mkdir -p {folder}")
+        raise InvalidInput(
+            f"The folder {folder} does not exist.", f"Create it first: mkdir -p {folder}"
+        )
 
 
 def _sync_file(path: Path) -> None:

@@ -1,8 +1,7 @@
 """Every outside attack succeeds where there is no noise, and stays within ε where there is.
 
-A build that keeps its promise fails a test here with a chance of at most one in a million each: the bounds
-that decide are that sure.
-"""
+A build that keeps its promise fails a test here with a chance of at most one in a million each: the
+bounds that decide are that sure."""
 
 import json
 from pathlib import Path
@@ -99,7 +98,13 @@ def test_the_words_of_a_release_tell_in_which_cell_someone_is(
     target = pd.DataFrame({"age": [45], "sex": ["F"], "ill": ["yes"]})
     here = {"row count": 0, "sex": 0, "sex × age": 1, "age × sex × ill": 6, "age": 1}.get(query, 0)
     counts = [count + (present and cell == here) for cell, count in enumerate(exact)]
-    measured = {"family": family, "query": query, "standard_error": 2.0, "cells": cells, "counts": counts}
+    measured = {
+        "family": family,
+        "query": query,
+        "standard_error": 2.0,
+        "cells": cells,
+        "counts": counts,
+    }
     expected = (present - HALF_A_CELL) / 2.0**2
     assert evidence(release(tmp_path, [measured]), known, target) == pytest.approx(expected)
 
@@ -135,6 +140,8 @@ def test_what_cannot_be_read_or_does_not_count_the_target_says_nothing(tmp_path:
     ],
     ids=lambda attack: attack.name,
 )
-def test_longer_attacks_stay_within_epsilon_too(attack: Counts | Density | NoisyCounts | NoisyPick) -> None:
+def test_longer_attacks_stay_within_epsilon_too(
+    attack: Counts | Density | NoisyCounts | NoisyPick,
+) -> None:
     finding = attack()
     assert finding.holds, finding

@@ -34,7 +34,9 @@ BROKEN = Finding("fit", "ε = 4", 100, False, 4.0, 5.5, note="nobody paid")
 def test_every_epsilon_and_relation_is_audited(size: Size) -> None:
     white = [job for job in plan(size) if isinstance(job, WhiteBox) and job.preset == "default"]
     simple = [job for job in white if job.world in WORLDS]
-    assert {(job.epsilon, job.relation) for job in simple} == {(e, r) for e in EPSILONS for r in Relation}
+    assert {(job.epsilon, job.relation) for job in simple} == {
+        (e, r) for e in EPSILONS for r in Relation
+    }
     if size is FULL:
         assert len(simple) == len(EPSILONS) * len(Relation) * len(WORLDS)
 
@@ -70,7 +72,8 @@ def test_worlds_are_neighbours(relation: Relation) -> None:
 def test_grouped_picks_and_projected_histograms_are_audited() -> None:
     heard = {}
     for world in (TYPES, MANY):
-        made = _fitted(Heard(), world.schema, world.tables(Relation.ADD_REMOVE)[0], PRESETS["default"], 10.0,
+        made = _fitted(Heard(), world.schema, world.tables(Relation.ADD_REMOVE)[0],
+        PRESETS["default"], 10.0,
                        Relation.ADD_REMOVE)  # fmt: skip
         heard[world.name] = made.charges
     assert any(charge.get("groups", 1) > 1 for charge in heard[MANY.name])
@@ -87,7 +90,9 @@ def test_jobs_run_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_process_keeps_to_one_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[set[int]] = []
-    monkeypatch.setattr(os, "sched_setaffinity", lambda _, places: kept.append(places), raising=False)
+    monkeypatch.setattr(
+        os, "sched_setaffinity", lambda _, places: kept.append(places), raising=False
+    )
     places: SimpleQueue[int] = multiprocessing.get_context("spawn").SimpleQueue()
     for place in (3, 5):
         places.put(place)
@@ -118,7 +123,9 @@ def test_findings_are_shown_in_order_with_a_verdict(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_claim_about_delta_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, text = shown([Finding("search", "lone", 9, True, 0.05, 0.04, of="δ", note="named once")], monkeypatch)
+    _, text = shown(
+        [Finding("search", "lone", 9, True, 0.05, 0.04, of="δ", note="named once")], monkeypatch
+    )
     assert "δ = 0.05" in text and "δ ≥ 0.04" in text and "holds named once" in text
 
 

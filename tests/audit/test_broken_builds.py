@@ -1,4 +1,5 @@
-"""The audit notices every way of breaking the promise that we could think of, and no other build."""
+"""The audit notices every way of breaking the promise that we could think of, and no other
+build."""
 
 import math
 import secrets
@@ -19,7 +20,12 @@ from tabveil.audit.discovery import LoneValue
 from tabveil.audit.finding import QUICK, Job
 from tabveil.audit.fits import AsUsed, WhiteBox, WholeCost
 from tabveil.audit.ledgers import TAMPERING, Tampered
-from tabveil.audit.mechanisms import GaussianLaw, GaussianMechanism, SelectionLaw, SelectionMechanism
+from tabveil.audit.mechanisms import (
+    GaussianLaw,
+    GaussianMechanism,
+    SelectionLaw,
+    SelectionMechanism,
+)
 from tabveil.audit.worlds import (
     CATEGORY,
     COMMON,
@@ -32,7 +38,7 @@ from tabveil.audit.worlds import (
     TYPES,
     WORLDS,
 )
-from tabveil.columns.moments import Spans
+from tabveil.columns.moments import DurationCodec
 from tabveil.curator import Curator
 from tabveil.discovery import threshold
 from tabveil.fitting.synthesizer import RAPpp
@@ -46,11 +52,15 @@ statement, keep = tabveil.release.statement.statement, Contributions.keep
 
 
 def too_little_noise(patch: Patch) -> None:
-    patch.setattr(OpenDPNoise, "gaussian", lambda self, c, scale: gaussian(self, c, scale / math.sqrt(2)))
+    patch.setattr(
+        OpenDPNoise, "gaussian", lambda self, c, scale: gaussian(self, c, scale / math.sqrt(2))
+    )
 
 
 def too_little_choice(patch: Patch) -> None:
-    patch.setattr(OpenDPNoise, "top", lambda self, s, picks, scale: top(self, s, picks, scale / math.sqrt(2)))
+    patch.setattr(
+        OpenDPNoise, "top", lambda self, s, picks, scale: top(self, s, picks, scale / math.sqrt(2))
+    )
 
 
 def history_noised_again(patch: Patch) -> None:
@@ -71,7 +81,8 @@ def history_noised_again(patch: Patch) -> None:
 
 
 def unchecked(breaks: Callable[[Patch], None]) -> Callable[[Patch], None]:
-    """The same build without OpenDP's second account of every charge, which would stop it at once."""
+    """The same build without OpenDP's second account of every charge, which would stop it at
+    once."""
 
     def broken(patch: Patch) -> None:
         patch.setattr(tabveil.privacy.door, "_hold_against", lambda *_: None)
@@ -125,7 +136,9 @@ def free_row_count(patch: Patch) -> None:
 
 def seeded_noise(patch: Patch) -> None:
     def drawn(self: OpenDPNoise, counts: np.ndarray, scale: float) -> np.ndarray:
-        return counts + np.rint(np.random.default_rng(0).normal(0, scale, counts.shape)).astype(np.int64)
+        return counts + np.rint(np.random.default_rng(0).normal(0, scale, counts.shape)).astype(
+            np.int64
+        )
 
     patch.setattr(OpenDPNoise, "gaussian", drawn)
 
@@ -143,7 +156,9 @@ def noise_seeded_for_each_fit(patch: Patch) -> None:
 
 def float_noise(patch: Patch) -> None:
     random = np.random.default_rng(0)
-    patch.setattr(OpenDPNoise, "gaussian", lambda self, c, scale: c + random.normal(0, scale, c.shape))
+    patch.setattr(
+        OpenDPNoise, "gaussian", lambda self, c, scale: c + random.normal(0, scale, c.shape)
+    )
 
 
 def rounded_float_noise(patch: Patch) -> None:
@@ -161,12 +176,14 @@ def lone_values_named(patch: Patch) -> None:
 
 def delta_taken_twice(patch: Patch) -> None:
     patch.setattr(
-        "tabveil.discovery.threshold", lambda scale, delta, each=1: threshold(scale, 2 * delta, each) - 1
+        "tabveil.discovery.threshold",
+        lambda scale, delta, each=1: threshold(scale, 2 * delta, each) - 1,
     )
 
 
 def discrete_gaussian(scale: float, right: bool) -> int:
-    """One draw by rejection from a discrete Laplace (Canonne, Kamath, Steinke 2020), or as OpenDP 0.14.1."""
+    """One draw by rejection from a discrete Laplace (Canonne, Kamath, Steinke 2020), or as OpenDP
+    0.14.1."""
     variance, width = Fraction(scale) ** 2, math.floor(scale) + 1
     while True:
         rest = secrets.randbelow(width)
@@ -224,7 +241,7 @@ def guessed_types_kept(patch: Patch) -> None:
 
 
 def a_cell_stops_a_fit(patch: Patch) -> None:
-    patch.setattr(Spans, "_parsed", lambda self, text: float(int(text.split(":")[0])))
+    patch.setattr(DurationCodec, "_parsed", lambda self, text: float(int(text.split(":")[0])))
 
 
 def cells_depend_on_others(patch: Patch) -> None:
@@ -240,13 +257,17 @@ def a_ledger_that_believes_anything(patch: Patch) -> None:
 
 def a_ledger_that_counts_lines_only(patch: Patch) -> None:
     patch.setattr(
-        Ledger, "trouble_with", lambda self, place: "short" * (len(self._account.lines) < place.lines)
+        Ledger,
+        "trouble_with",
+        lambda self, place: "short" * (len(self._account.lines) < place.lines),
     )
 
 
 def people_without_a_name_are_one_person(patch: Patch) -> None:
     def places(self: Contributions, chunk: Any) -> np.ndarray:
-        return np.array([self._place(name or "") for name in chunk.cast("string").to_pylist()], np.int64)
+        return np.array(
+            [self._place(name or "") for name in chunk.cast("string").to_pylist()], np.int64
+        )
 
     patch.setattr(Contributions, "_places_of", places)
 
@@ -267,8 +288,9 @@ def white(world: Any, relation: Relation, epsilon: float = 1.0, runs: int = 1) -
 
 
 ADD, SWAP = Relation
-# Each build, and a job small enough for a test that must notice it. Where noise decides, the chance of a
-# miss is below 1e-9: 10,000 draws show a μ of 1.22 to ±0.02, and an alarm needs 0.90 plus five times that.
+# Each build, and a job small enough for a test that must notice it. Where noise decides, the chance
+# of a miss is below 1e-9: 10,000 draws show a μ of 1.22 to ±0.02, and an alarm needs 0.90 plus five
+# times that.
 BROKEN: dict[str, tuple[Callable[[Patch], None], Job]] = {
     "noise too small by √2": (too_little_noise, GaussianMechanism(4.0, 2, 20_000)),
     "noise too small by √2, by its law": (too_little_noise, GaussianLaw(3.0, 20_000)),
@@ -293,12 +315,18 @@ BROKEN: dict[str, tuple[Callable[[Patch], None], Job]] = {
     "δ taken twice": (delta_taken_twice, LoneValue(ADD, 0.1, 1)),
     "float noise, rounded": (rounded_float_noise, GaussianLaw(0.5, 20_000)),
     # 40,000 draws of OpenDP 0.14.1's law at σ = 2.5 add 250 to a chi-square of 17 cells.
-    "Bernoulli(exp(-x)) as OpenDP 0.14.1 had it": (by_hand(right=False), GaussianLaw(2.5, QUICK.draws)),
+    "Bernoulli(exp(-x)) as OpenDP 0.14.1 had it": (
+        by_hand(right=False),
+        GaussianLaw(2.5, QUICK.draws),
+    ),
     "cost of discovery dropped from the promise": (cost_of_the_schema_forgotten, WholeCost(ADD)),
     "bought lists called public": (bought_lists_called_public, WholeCost(SWAP)),
     "dtypes that a reader guessed": (guessed_types_kept, white(GUESSED, ADD, runs=1)),
     "a cell stops a fit": (a_cell_stops_a_fit, white(TYPES, ADD, runs=1)),
-    "cells of a column read by what another holds": (cells_depend_on_others, white(GUESSED, ADD, runs=1)),
+    "cells of a column read by what another holds": (
+        cells_depend_on_others,
+        white(GUESSED, ADD, runs=1),
+    ),
     "a ledger cut at the end": (a_ledger_that_believes_anything, Tampered("cut at the end")),
     "a ledger forked": (a_ledger_that_counts_lines_only, Tampered("forked")),
     "people without a name as one person": (
@@ -340,5 +368,7 @@ def test_this_build_passes(name: str) -> None:
 
 
 def test_the_right_coin_has_the_right_law(monkeypatch: Patch) -> None:
-    by_hand(right=True)(monkeypatch)  # so that the broken build above is caught for its wrong coin alone
+    by_hand(right=True)(
+        monkeypatch
+    )  # so that the broken build above is caught for its wrong coin alone
     assert GaussianLaw(2.5, 20_000)().holds

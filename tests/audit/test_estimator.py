@@ -40,7 +40,9 @@ def test_many_samples_prove_almost_all_of_the_loss(epsilon):
 
 def test_a_bound_is_wrong_no_more_often_than_it_says():
     claimed = epsilon_of_gaussian(1.0, 1e-5)
-    wrong = sum(lower_bound(*samples(1.0, 400, seed), 1e-5).epsilon > claimed for seed in range(400))
+    wrong = sum(
+        lower_bound(*samples(1.0, 400, seed), 1e-5).epsilon > claimed for seed in range(400)
+    )
     assert wrong <= 20  # 5 %
 
 

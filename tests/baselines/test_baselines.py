@@ -1,4 +1,5 @@
-"""Every baseline on the list keeps the same promises, on a small table whose columns hang together."""
+"""Every baseline on the list keeps the same promises, on a small table whose columns hang
+together."""
 
 from functools import cache
 from itertools import combinations
@@ -65,7 +66,8 @@ def fitted(name: str) -> tuple[Fitted, pd.DataFrame]:
 
 
 def apart(synthetic: pd.DataFrame) -> float:
-    """The mean total variation distance to the real rows over all pairs of columns; numbers in four bins."""
+    """The mean total variation distance to the real rows over all pairs of columns; numbers in four
+    bins."""
     tables = [frame.assign(size=frame["size"] // 25) for frame in (people(), synthetic)]
     distances = []
     for pair in combinations(SCHEMA.columns, 2):
@@ -94,10 +96,13 @@ def test_a_baseline_returns_what_the_schema_declares(name):
     assert check(synthetic, SCHEMA) == []
 
 
-# Independent columns are 0.41 apart, the others at most 0.12, nearly all of it from bins and training. The
-# noise of this budget is a few rows of 3,000 in every cell: a miss would need noise tens of deviations wide.
-# A GAN whose gradients are noised does not learn from so few steps as a test can wait for.
-@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"independent", "real", "sample", "dpctgan"}))
+# Independent columns are 0.41 apart, the others at most 0.12, nearly all of it from bins and
+# training. The noise of this budget is a few rows of 3,000 in every cell: a miss would need noise
+# tens of deviations wide. A GAN whose gradients are noised does not learn from so few steps as a
+# test can wait for.
+@pytest.mark.parametrize(
+    "name", sorted(set(BASELINES) - {"independent", "real", "sample", "dpctgan"})
+)
 def test_a_baseline_beats_independent_columns(name):
     _, synthetic = fitted(name)
     _, independent = fitted("independent")
@@ -107,7 +112,9 @@ def test_a_baseline_beats_independent_columns(name):
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_baseline_says_who_made_it_and_who_counts_its_budget(name):
     kind = BASELINES[name]
-    assert kind.title and kind.source and kind.accountant and kind.inputs in ("categorical", "mixed")
+    assert (
+        kind.title and kind.source and kind.accountant and kind.inputs in ("categorical", "mixed")
+    )
     assert issubclass(kind, Baseline)
 
 

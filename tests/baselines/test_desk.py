@@ -1,4 +1,5 @@
-"""The looks that baselines buy beside the curator's: no neighbour moves them past what was paid for."""
+"""The looks that baselines buy beside the curator's: no neighbour moves them past what was paid
+for."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from tabveil.curator import count
 from tabveil.errors import BudgetExceeded, InvalidInput
 from tabveil.privacy import Budget, Relation, gaussian_scale, selection_scale
 from tabveil.schema import Schema
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
 
 SCHEMA = Schema.from_dict(
@@ -91,7 +92,9 @@ def test_no_neighbour_moves_a_mean_embedding_further_than_it_says(relation, targ
 def test_features_of_a_row_are_the_same_bits_in_any_batch():
     waves = Waves.random(Codec(SCHEMA).domain, MinMax.of(SCHEMA), 16, np.random.default_rng(0))
     table = encoded(rows(200, 0))
-    alone = [waves(Table(table.codes[i : i + 1], table.numbers[i : i + 1])) for i in range(table.rows)]
+    alone = [
+        waves(Table(table.codes[i : i + 1], table.numbers[i : i + 1])) for i in range(table.rows)
+    ]
     assert waves(table).dtype.kind == "i"
     np.testing.assert_array_equal(waves(table), np.concatenate(alone))
 

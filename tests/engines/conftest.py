@@ -1,4 +1,5 @@
-"""One Dask cluster and one Spark session for all tests of engines, and a table that is worth splitting."""
+"""One Dask cluster and one Spark session for all tests of engines, and a table that is worth
+splitting."""
 
 import sys
 import warnings
@@ -27,7 +28,9 @@ def dask_client() -> Iterator[Any]:
         from distributed import Client, LocalCluster
 
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+            LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            ) as cluster,
             Client(cluster) as client,
         ):
             yield client
@@ -48,7 +51,9 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYSPARK_PYTHON", sys.executable)
-            patch.setenv("PYTHONPATH", str(Path(__file__).parent))  # workers meet counters of these tests
+            patch.setenv(
+                "PYTHONPATH", str(Path(__file__).parent)
+            )  # workers meet counters of these tests
             session = builder.getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         yield session

@@ -27,7 +27,7 @@ from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Ledger, Relation
 from tabveil.queries import Pairs, random_linear_thresholds
 from tabveil.sources import Source
-from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.placement import Lattice, MinMax
 from tabveil.tables.table import Codec, Table
 
 pytestmark = [
@@ -62,7 +62,7 @@ def same(found: list[np.ndarray], expected: list[np.ndarray]) -> bool:
     return all((a == b).all() for a, b in zip(found, expected, strict=True))
 
 
-# -- the same bits ------------------------------------------------------------------------------------------
+# -- the same bits ---------------------------------------------------------------------------------
 
 
 def test_every_engine_counts_what_one_batch_would(
@@ -72,19 +72,29 @@ def test_every_engine_counts_what_one_batch_would(
     rows = EncodedRows(Source.of(folder, codec.schema), codec, engine)
     assert same(rows.total(WorkloadCounts(workload)), expected)
     lattice = Lattice.of(codec.schema)
-    assert same(rows.total(PointCounts(lattice), lattice.names), PointCounts(lattice)(codec.encode(table)))
+    assert same(
+        rows.total(PointCounts(lattice), lattice.names), PointCounts(lattice)(codec.encode(table))
+    )
     assert rows.count() == table.num_rows
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 @pytest.mark.parametrize("kind", ["folder", "csv", "csv.gz", "arrow", "pandas"])
 def test_no_format_and_no_number_of_threads_changes_a_count(
-    threads: int, kind: str, workload: Workload, codec: Codec, table: pa.Table, folder: Path, tmp_path: Path
+    threads: int,
+    kind: str,
+    workload: Workload,
+    codec: Codec,
+    table: pa.Table,
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     frame = table.to_pandas()
     if kind.startswith("csv"):
         frame.to_csv(tmp_path / f"rows.{kind}", index=False)
-    data: Any = {"folder": folder, "arrow": table, "pandas": frame}.get(kind, tmp_path / f"rows.{kind}")
+    data: Any = {"folder": folder, "arrow": table, "pandas": frame}.get(
+        kind, tmp_path / f"rows.{kind}"
+    )
     rows = EncodedRows(Source.of(data, codec.schema), codec, Local(threads=threads))
     assert same(rows.total(WorkloadCounts(workload)), WorkloadCounts(workload)(codec.encode(table)))
 
@@ -96,7 +106,9 @@ def test_pieces_hold_every_row_once(
 ) -> None:
     data: Any = {"folder": folder, "arrow": table, "pandas": table.to_pandas()}[kind]
     parts = Source.of(data, codec.schema).split(pieces)
-    found = pa.concat_tables([batch.cast(table.schema) for part in parts for batch in part.batches()])
+    found = pa.concat_tables(
+        [batch.cast(table.schema) for part in parts for batch in part.batches()]
+    )
     assert found.equals(table) and len(parts) <= pieces
     assert sum(part.count() for part in parts) == table.num_rows
 
@@ -109,13 +121,15 @@ def test_frames_of_a_cluster_go_straight_into_a_fit(
     frame = table.to_pandas()
     local = tv.RAPpp(schema, 1.0, preset=TINY).fit(frame).release_
     on_dask = (
-        tv.RAPpp(schema, 1.0, preset=TINY).fit(dask.dataframe.from_pandas(frame, npartitions=5)).release_
+        tv.RAPpp(schema, 1.0, preset=TINY)
+        .fit(dask.dataframe.from_pandas(frame, npartitions=5))
+        .release_
     )
     on_spark = tv.RAPpp(schema, 1.0, preset=TINY).fit(spark_session.createDataFrame(table)).release_
     for release in (on_dask, on_spark):
         assert release.measurements == local.measurements
         assert (release.probabilities == local.probabilities).all()
-        assert (release.numbers == local.numbers).all()
+        assert (release.positions == local.positions).all()
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -128,7 +142,9 @@ def test_with_fixed_noise_every_engine_makes_the_same_release(
     local = tv.RAPpp(schema, 1.0, preset=TINY, engine=Local(threads=1)).fit(frame).release_
     other = tv.RAPpp(schema, 1.0, preset=TINY, engine=name).fit(folder).release_
     assert other.measurements == local.measurements and not other.privacy["private"]
-    assert (other.probabilities == local.probabilities).all() and (other.numbers == local.numbers).all()
+    assert (other.probabilities == local.probabilities).all() and (
+        other.positions == local.positions
+    ).all()
 
 
 class FixedNoise:
@@ -144,7 +160,9 @@ class FixedNoise:
         return counts + np.rint(self.random.normal(0, scale, counts.shape)).astype(np.int64)
 
     def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        return np.argsort(-scores + self.random.gumbel(0, scale, len(scores)), kind="stable")[:picks]
+        return np.argsort(-scores + self.random.gumbel(0, scale, len(scores)), kind="stable")[
+            :picks
+        ]
 
 
 @pytest.fixture
@@ -152,7 +170,7 @@ def fixed_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tv.RAPpp, "_noise", lambda self: FixedNoise())
 
 
-# -- failure ------------------------------------------------------------------------------------------------
+# -- failure ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -235,31 +253,43 @@ def test_a_fit_that_fails_leaves_the_ledger_true_and_no_release(
     (folder / "3.parquet").write_bytes(damaged)
     ledger = tmp_path / "fits.ledger"
     model = tv.RAPpp(schema, 1.0, preset=TINY, ledger=ledger, engine=engine)
-    with pytest.raises(InvalidInput, match=r"3\.parquet in the Parquet folder rows could not be read"):
+    with pytest.raises(
+        InvalidInput, match=r"3\.parquet in the Parquet folder rows could not be read"
+    ):
         model.fit(folder)
     assert not hasattr(model, "release_")
     kept = Ledger.read(ledger)
     assert [charge.what for charge in kept.charges] == ["row count", "measuring 2 distributions"]
-    assert kept.relation is Relation.ADD_REMOVE and Fraction(0) < kept.spent < tv.Budget(1.0, 1e-9).rho
+    assert (
+        kept.relation is Relation.ADD_REMOVE and Fraction(0) < kept.spent < tv.Budget(1.0, 1e-9).rho
+    )
 
 
-def test_a_file_that_lacks_a_column_is_named(schema: tv.Schema, table: pa.Table, folder: Path) -> None:
+def test_a_file_that_lacks_a_column_is_named(
+    schema: tv.Schema, table: pa.Table, folder: Path
+) -> None:
     pq.write_table(table.drop_columns(["wage"]), folder / "part-17.parquet")
-    with pytest.raises(InvalidInput, match=r"^Part-17\.parquet in the Parquet folder rows lacks .*wage"):
+    with pytest.raises(
+        InvalidInput, match=r"^Part-17\.parquet in the Parquet folder rows lacks .*wage"
+    ):
         Source.of(folder, schema)
 
 
-# -- choosing -----------------------------------------------------------------------------------------------
+# -- choosing --------------------------------------------------------------------------------------
 
 
-def test_an_engine_that_does_not_exist_is_refused_before_anything_is_read(schema: tv.Schema) -> None:
+def test_an_engine_that_does_not_exist_is_refused_before_anything_is_read(
+    schema: tv.Schema,
+) -> None:
     with pytest.raises(InvalidInput, match="no engine abacus"):
         tv.RAPpp(schema, 1.0, engine="abacus").fit("nowhere.csv")
     with pytest.raises(InvalidInput, match="no scheduler"):
         Local("tcp://nowhere:1")
 
 
-def test_a_scheduler_that_does_not_answer_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_does_not_answer_is_named(
+    dask_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tabveil.engines.dask.PATIENCE", "1s")
     with (
         pytest.raises(InvalidInput, match="No Dask scheduler answers at tcp"),
@@ -273,11 +303,17 @@ def test_a_cluster_by_its_address_counts_the_same(
 ) -> None:
     with Dask(dask_client.scheduler.address) as engine:
         rows = EncodedRows(Source.of(folder, codec.schema), codec, engine)
-        assert same(rows.total(WorkloadCounts(workload)), WorkloadCounts(workload)(codec.encode(table)))
+        assert same(
+            rows.total(WorkloadCounts(workload)), WorkloadCounts(workload)(codec.encode(table))
+        )
 
 
 def test_the_command_line_counts_on_a_cluster(
-    dask_client: Any, schema: tv.Schema, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dask_client: Any,
+    schema: tv.Schema,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(PRESETS, "default", TINY)
     schema.save(tmp_path / "schema.json")
@@ -303,12 +339,16 @@ def test_spark_knows_its_tables_by_name(
 ) -> None:
     spark_session.createDataFrame(table).createOrReplaceTempView("people")
     by_name = tv.RAPpp(schema, 1.0, preset=TINY, engine="spark").fit("people").release_
-    assert by_name.measurements == tv.RAPpp(schema, 1.0, preset=TINY).fit(table).release_.measurements
+    assert (
+        by_name.measurements == tv.RAPpp(schema, 1.0, preset=TINY).fit(table).release_.measurements
+    )
     with Spark() as engine, pytest.raises(InvalidInput, match="no table nobody"):
         engine.find("nobody")
 
 
-def test_a_cluster_frame_is_not_read_here(dask_client: Any, frame: pd.DataFrame, schema: tv.Schema) -> None:
+def test_a_cluster_frame_is_not_read_here(
+    dask_client: Any, frame: pd.DataFrame, schema: tv.Schema
+) -> None:
     import dask.dataframe
 
     source = Source.of(dask.dataframe.from_pandas(frame, npartitions=2), schema)
@@ -317,11 +357,16 @@ def test_a_cluster_frame_is_not_read_here(dask_client: Any, frame: pd.DataFrame,
         next(source.batches())
 
 
-def test_a_folder_can_be_named_by_its_address(folder: Path, schema: tv.Schema, table: pa.Table) -> None:
+def test_a_folder_can_be_named_by_its_address(
+    folder: Path, schema: tv.Schema, table: pa.Table
+) -> None:
     source = Source.of(f"file://{folder}", schema)
     assert source.count() == table.num_rows
     assert Source.of(f"file://{folder}/1.parquet", schema).count() == 690
-    for nowhere, word in ((f"file://{folder}-not", "holds no|reached"), ("nothing://a", "cannot be reached")):
+    for nowhere, word in (
+        (f"file://{folder}-not", "holds no|reached"),
+        ("nothing://a", "cannot be reached"),
+    ):
         with pytest.raises(InvalidInput, match=word):
             Source.of(nowhere, schema)
 
@@ -335,7 +380,7 @@ def test_short_files_are_counted_together(folder: Path, schema: tv.Schema, table
 
 def test_progress_tells_shares_of_bytes_and_nothing_else(folder: Path, schema: tv.Schema) -> None:
     shares: list[float] = []
-    for _ in Source.of(folder, schema).batches(told=shares.append):
+    for _ in Source.of(folder, schema).batches(on_progress=shares.append):
         pass
     assert shares == sorted(shares) and shares[-1] == 1.0
     assert all(share == round(share, 2) for share in shares)
@@ -348,6 +393,6 @@ def test_a_local_pass_stops_all_threads_after_an_error(codec: Codec, table: pa.T
                 yield table
 
     with pytest.raises(InvalidInput, match="could not be counted"):
-        EncodedRows(Endless(Source.of(table, codec.schema).reader, ()), codec, Local(threads=3)).total(
-            Broken()
-        )
+        EncodedRows(
+            Endless(Source.of(table, codec.schema).reader, ()), codec, Local(threads=3)
+        ).total(Broken())

@@ -42,7 +42,8 @@ def compare(real, synthetic, schema=SCHEMA, test=None, seed=0) -> Comparison:
 
 
 def shapes(rows: int, seed: int) -> pd.DataFrame:
-    """Rows whose columns all hang together: colour and x make the label, size follows x, y follows x."""
+    """Rows whose columns all hang together: colour and x make the label, size follows x, y follows
+    x."""
     rng = np.random.default_rng(seed)
     x = np.round(10 * rng.beta(2, 3, rows), 3)
     red = rng.random(rows) < 0.4

@@ -34,7 +34,9 @@ def test_scores_are_tidy_rows_without_repeats(real, fresh, held_out, schema):
 
 def test_a_table_has_no_error_against_itself(real, schema):
     frame = evaluate(real, real, schema)
-    likeness = frame["metric"].str.contains("column_shapes|pair_trends|k_marginal")  # best is 1 or 1000
+    likeness = frame["metric"].str.contains(
+        "column_shapes|pair_trends|k_marginal"
+    )  # best is 1 or 1000
     assert (frame["value"][~likeness] == 0).all()
     assert np.isin(frame["value"][likeness].round(12), (1, 1000)).all()
 
@@ -44,7 +46,13 @@ def test_shuffled_columns_are_worse_than_other_real_rows_on_everything_about_dep
 ):
     good = means(evaluate(real, fresh, schema, test=held_out))
     bad = means(evaluate(real, shuffled, schema, test=held_out))
-    for name in ["cm_error", "mm_error_quantile", "mm_error_uniform", "correlation", *VARIATIONS[1:]]:
+    for name in [
+        "cm_error",
+        "mm_error_quantile",
+        "mm_error_uniform",
+        "correlation",
+        *VARIATIONS[1:],
+    ]:
         assert bad[name] > 2 * good[name], name
     assert bad["lt_error"] > good["lt_error"]
     assert bad["f1_trees"] < good["f1_trees"] - 0.2
@@ -64,7 +72,12 @@ def test_without_test_rows_there_are_no_model_scores_and_no_references(real, fre
 
 def test_the_reference_of_an_error_is_the_error_of_the_test_rows(real, fresh, held_out, schema):
     referenced = evaluate(real, fresh, schema, test=held_out)
-    own = ("f1", "closer_to", "copies_of", "membership")  # these say themselves what real rows reach
+    own = (
+        "f1",
+        "closer_to",
+        "copies_of",
+        "membership",
+    )  # these say themselves what real rows reach
     referenced = referenced[~referenced["metric"].str.startswith(own)]
     direct = evaluate(real, held_out, schema)
     assert referenced["reference"].tolist() == direct["value"].tolist()
@@ -106,7 +119,9 @@ def test_a_file_is_as_good_as_a_frame(real, fresh, schema, tmp_path):
 )
 def test_tables_of_any_shape_get_the_scores_that_apply(kept, real, fresh, held_out, schema):
     narrow = {
-        "columns": {name: column for name, column in schema.to_dict()["columns"].items() if name in kept}
+        "columns": {
+            name: column for name, column in schema.to_dict()["columns"].items() if name in kept
+        }
     }
     narrow["targets"] = [name for name in kept if name == "label"]
     frame = evaluate(real, fresh, Schema.from_dict(narrow), test=held_out)
@@ -162,10 +177,14 @@ def test_the_summary_reads_the_means_in_a_fixed_order(real, fresh, held_out, sch
     frame = evaluate(real, fresh, schema, test=held_out)
     lines = summary(frame)
     privacy = ["near 0.5", "as reference", "near 0.5"]
-    assert [line.better for line in lines] == ["higher"] * 2 + ["lower"] * 6 + ["higher"] * 4 + privacy
+    assert [line.better for line in lines] == ["higher"] * 2 + ["lower"] * 6 + [
+        "higher"
+    ] * 4 + privacy
     label, value, reference, _ = lines[0]
     assert label == "F1, logistic regression"
-    assert (value, reference) == tuple(frame.set_index(["metric", "subject"]).loc[("f1_linear", "mean")])
+    assert (value, reference) == tuple(
+        frame.set_index(["metric", "subject"]).loc[("f1_linear", "mean")]
+    )
 
 
 def test_the_summary_leaves_out_what_was_not_scored(real, fresh, schema):

@@ -1,4 +1,5 @@
-"""Scores that other tools use, against values worked out by hand, and the checks for copied people."""
+"""Scores that other tools use, against values worked out by hand, and the checks for copied
+people."""
 
 import numpy as np
 import pandas as pd
@@ -33,10 +34,14 @@ def test_pair_scores_see_a_lost_dependence(scored):
 
 
 def test_opposite_correlations_have_no_trend_in_common(scored):
-    schema = Schema.from_dict({"columns": {n: {"type": "numerical", "min": 0, "max": 9} for n in "xy"}})
+    schema = Schema.from_dict(
+        {"columns": {n: {"type": "numerical", "min": 0, "max": 9} for n in "xy"}}
+    )
     up = pd.DataFrame({"x": np.arange(10), "y": np.arange(10)})
     down = up.assign(y=9 - up["y"])
-    assert scored(pair_trends.scores, up, down, schema=schema)["pair_trends", "mean"] == pytest.approx(0)
+    assert scored(pair_trends.scores, up, down, schema=schema)[
+        "pair_trends", "mean"
+    ] == pytest.approx(0)
 
 
 @pytest.mark.parametrize("metric", [column_shapes, pair_trends, k_marginal])
@@ -47,16 +52,21 @@ def test_the_same_rows_score_best(metric, scored, real):
 
 
 def test_copied_people_are_noticed(scored, real, held_out):
-    # As many training rows as there are unseen ones take part: half of them, so half of the copies are seen.
+    # As many training rows as there are unseen ones take part: half of them, so half of the copies
+    # are seen.
     copied = scored(nearest_record.scores, real, real[::2], test=held_out)
     assert copied["copies_of_training", "mean"] > 0.4 and copied["closer_to_training", "mean"] > 0.7
     assert scored(membership.scores, real, real, test=held_out)["membership_attack", "mean"] > 0.9
 
 
 def test_fresh_people_look_like_strangers(scored, real, fresh, held_out):
-    # The three tables are independent draws of one population, with fixed seeds: no chance is involved.
+    # The three tables are independent draws of one population, with fixed seeds: no chance is
+    # involved.
     strangers = scored(nearest_record.scores, real, fresh, test=held_out)
     assert abs(strangers["closer_to_training", "mean"] - 0.5) < 0.05
     assert (
-        abs(scored(membership.scores, real, fresh, test=held_out)["membership_attack", "mean"] - 0.5) < 0.05
+        abs(
+            scored(membership.scores, real, fresh, test=held_out)["membership_attack", "mean"] - 0.5
+        )
+        < 0.05
     )

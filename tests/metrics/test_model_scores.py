@@ -1,4 +1,5 @@
-"""Models trained on synthetic rows: what their scores mean, and the tables that must not break them."""
+"""Models trained on synthetic rows: what their scores mean, and the tables that must not break
+them."""
 
 import numpy as np
 import pandas as pd
@@ -33,10 +34,14 @@ def test_a_class_with_a_single_row_is_no_trouble(real, held_out, scored):
     assert 0 < found["f1_trees", "mean"] < 0.6
 
 
-def test_targets_with_several_classes_and_missing_ones_are_scored(real, fresh, held_out, schema, scored):
+def test_targets_with_several_classes_and_missing_ones_are_scored(
+    real, fresh, held_out, schema, scored
+):
     sizes = schema.with_targets(("size",))
     whole = scored(models.scores, real, fresh, schema=sizes, test=held_out)
-    without_large = scored(models.scores, real, fresh[fresh["size"] != "l"], schema=sizes, test=held_out)
+    without_large = scored(
+        models.scores, real, fresh[fresh["size"] != "l"], schema=sizes, test=held_out
+    )
     assert whole["f1_linear", "mean"] > 0.6
     assert without_large["f1_linear", "mean"] < whole["f1_linear", "mean"] - 0.1
 
@@ -52,7 +57,9 @@ def test_constant_columns_are_no_trouble(real, held_out, scored):
     assert np.isfinite(list(scored(models.scores, flat, flat, test=held_out).values())).all()
 
 
-def test_wide_tables_take_the_solver_that_needs_no_matrix(real, fresh, held_out, scored, monkeypatch):
+def test_wide_tables_take_the_solver_that_needs_no_matrix(
+    real, fresh, held_out, scored, monkeypatch
+):
     narrow = scored(models.scores, real, fresh, test=held_out)
     monkeypatch.setattr(models, "NEWTON_WIDTH", 1)
     wide = scored(models.scores, real, fresh, test=held_out)

@@ -31,7 +31,9 @@ def test_every_numeric_column_is_scored_and_averaged(real, scored):
 
 
 def test_correlations_agree_with_numpy():
-    numbers = np.random.default_rng(0).normal(size=(50, 3)) @ np.array([[1, 2, 0], [0, 1, 1], [0, 0, 3.0]])
+    numbers = np.random.default_rng(0).normal(size=(50, 3)) @ np.array(
+        [[1, 2, 0], [0, 1, 1], [0, 0, 3.0]]
+    )
     assert correlations(numbers) == pytest.approx(np.corrcoef(numbers.T))
 
 

@@ -29,7 +29,9 @@ def test_the_size_of_a_chunk_does_not_change_the_answers(cells, monkeypatch):
     limits, wanted = rng.uniform(0, 5, 17), rng.integers(2, size=17)
     monkeypatch.setattr(queries, "CHUNK_CELLS", cells)
     found = answers(
-        TABLE, Classes(np.zeros(17, int), wanted), lambda numbers, chunk: numbers[[0]] <= limits[chunk, None]
+        TABLE,
+        Classes(np.zeros(17, int), wanted),
+        lambda numbers, chunk: numbers[[0]] <= limits[chunk, None],
     )
     by_row = [
         sum(TABLE.codes[row, 0] == code and TABLE.numbers[row, 0] <= limit for row in range(4)) / 4
@@ -48,9 +50,12 @@ def test_cm_is_averaged_over_every_cell(scored):
 
 
 def test_uniform_thresholds_cover_the_public_range_not_the_datas(scored):
-    real = pd.DataFrame({"colour": ["red"], "size": ["s"], "x": [0.0], "y": [-1.0], "label": ["yes"]})
+    real = pd.DataFrame(
+        {"colour": ["red"], "size": ["s"], "x": [0.0], "y": [-1.0], "label": ["yes"]}
+    )
     moved = scored(mixed, real, real.assign(x=5.0))
-    # x ≤ a tells 0 from 5 for half of the range, y is always inside, and half of the queries ask for `yes`.
+    # x ≤ a tells 0 from 5 for half of the range, y is always inside, and half of the queries ask
+    # for `yes`.
     assert moved["mm_error_uniform", "mean"] == pytest.approx(0.25, abs=0.03)
     assert moved["mm_error_uniform", "max"] == 1
     # At the real rows' own values every threshold tells them apart.
@@ -58,10 +63,13 @@ def test_uniform_thresholds_cover_the_public_range_not_the_datas(scored):
 
 
 def test_linear_thresholds_see_numbers_scaled_to_their_bounds(scored, schema):
-    real = pd.DataFrame({"colour": ["red"], "size": ["s"], "x": [0.0], "y": [-1.0], "label": ["yes"]})
+    real = pd.DataFrame(
+        {"colour": ["red"], "size": ["s"], "x": [0.0], "y": [-1.0], "label": ["yes"]}
+    )
     found = scored(linear, real, real.assign(x=10.0, y=1.0))
-    # ⟨θ, (1, 1)⟩ and τ are both N(0, 1): corner (0, 0) is inside when τ ≥ 0, corner (1, 1) when τ is at least
-    # the other. The corners disagree on 1/4 of the plane, and half of the queries ask for `yes`.
+    # ⟨θ, (1, 1)⟩ and τ are both N(0, 1): corner (0, 0) is inside when τ ≥ 0, corner (1, 1) when τ
+    # is at least the other. The corners disagree on 1/4 of the plane, and half of the queries ask
+    # for `yes`.
     assert found["lt_error", "mean"] == pytest.approx(0.125, abs=0.02)
 
 

@@ -25,7 +25,9 @@ OTHER = pd.DataFrame(
 
 def test_hand_counted_marginals(scored):
     found = scored(total_variation.scores, REAL, OTHER)
-    by_column = {name: found["total_variation_by_column", name] for name in ("colour", "size", "label")}
+    by_column = {
+        name: found["total_variation_by_column", name] for name in ("colour", "size", "label")
+    }
     # colour 2:2 → 1:3; size 2:1:1 → 4:0:0; label unchanged.
     assert by_column == {"colour": 0.25, "size": 0.5, "label": 0.0}
     assert found["total_variation_1", "mean"] == 0.25
@@ -40,7 +42,9 @@ def test_hand_counted_marginals(scored):
 def test_counting_only_the_cells_that_occur_gives_the_same_gap(monkeypatch):
     rng = np.random.default_rng(0)
     sizes = [7, 5, 3]
-    real, synthetic = (np.stack([rng.integers(size, size=n) for size in sizes], axis=1) for n in (200, 90))
+    real, synthetic = (
+        np.stack([rng.integers(size, size=n) for size in sizes], axis=1) for n in (200, 90)
+    )
     dense = histograms.gap(real, synthetic, sizes)
     monkeypatch.setattr(histograms, "DENSE_CELLS", 1)
     sparse = histograms.gap(real, synthetic, sizes)

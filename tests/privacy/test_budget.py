@@ -105,7 +105,8 @@ def test_rho_gives_away_a_trillionth_and_hardly_more(epsilon, delta):
         assert (exact_delta(more, epsilon) <= Decimal(delta)) is kept
 
 
-# Where α − 1 is tiny, of medium size and huge, and where large terms cancel; with the sum of their sizes.
+# Where α − 1 is tiny, of medium size and huge, and where large terms cancel; with the sum of their
+# sizes.
 @pytest.mark.parametrize(
     ("rho", "epsilon", "terms"),
     [
@@ -255,7 +256,11 @@ def test_shares_by_floats_that_add_up_to_one_never_exceed_the_budget(parts):
 def test_ten_tenths_written_as_floats_stay_inside_the_budget():
     budget = Budget(1.0, 1e-9)
     assert sum(Fraction(0.1) for _ in range(10)) > 1
-    assert budget.rho * (1 - Fraction(1, 10**9)) < sum(budget.share(0.1) for _ in range(10)) <= budget.rho
+    assert (
+        budget.rho * (1 - Fraction(1, 10**9))
+        < sum(budget.share(0.1) for _ in range(10))
+        <= budget.rho
+    )
 
 
 def test_a_share_by_a_float_gives_a_part_in_two_to_the_forty_for_its_rounding():
@@ -285,7 +290,9 @@ def test_the_gaussian_scale_costs_at_most_rho_and_hardly_less(rho, squared):
 @patient
 @given(rhos, st.integers(1, 1000), st.integers(1, 4))
 def test_the_selection_scale_costs_at_most_rho_and_hardly_less(rho, picks, sensitivity):
-    cost = Fraction(picks * sensitivity**2) / (2 * Fraction(selection_scale(rho, picks, sensitivity)) ** 2)
+    cost = Fraction(picks * sensitivity**2) / (
+        2 * Fraction(selection_scale(rho, picks, sensitivity)) ** 2
+    )
     assert rho * (1 - Fraction(1, 10**14)) <= cost <= rho
 
 

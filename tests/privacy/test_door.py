@@ -1,4 +1,5 @@
-"""One door: charged before a look, noised once, and every price held against OpenDP's own account of it."""
+"""One door: charged before a look, noised once, and every price held against OpenDP's own account
+of it."""
 
 import subprocess
 import sys
@@ -56,7 +57,9 @@ def opened(protection: Protection | None = None) -> tuple[Door, Exact]:
 def ask_everything(door: Door) -> None:
     door.counts("counts", RHO, lambda: np.arange(4), squared=3)
     door.top("picks", RHO, lambda: np.arange(5), groups=GROUPS, sensitivity=2)
-    door.frequent("names", RHO, lambda: [{"a": 9, "b": 1}], squared=1, least=lambda scale: 5, delta=1e-9)
+    door.frequent(
+        "names", RHO, lambda: [{"a": 9, "b": 1}], squared=1, least=lambda scale: 5, delta=1e-9
+    )
 
 
 @given(costs, st.integers(1, 500))
@@ -74,7 +77,9 @@ def test_opendp_agrees_with_the_price_of_picks(rho: Fraction, picks: int, sensit
 
 
 @pytest.mark.parametrize("name", ["gaussian_scale", "selection_scale"])
-def test_a_price_that_opendp_disputes_ends_the_fit_before_anything_is_charged_or_drawn(name, monkeypatch):
+def test_a_price_that_opendp_disputes_ends_the_fit_before_anything_is_charged_or_drawn(
+    name, monkeypatch
+):
     right = getattr(tabveil.privacy.door, name)
     monkeypatch.setattr(tabveil.privacy.door, name, lambda *asked: right(*asked) * 0.99999)
     door, noise = opened()
@@ -121,7 +126,10 @@ def test_whom_a_promise_protects_in_words() -> None:
     swapped, person = Relation.SUBSTITUTE, Person("who", 3)
     assert Protection().change == "one row added or removed"
     assert Protection(swapped).change == "one row replaced by another"
-    assert Protection.of("substitute", person).change == "all rows of one who replaced by as many others"
+    assert (
+        Protection.of("substitute", person).change
+        == "all rows of one who replaced by as many others"
+    )
     assert str(Promise(Budget(1, 1e-9), Protection.of("add-remove", person))) == (
         "(1, 1e-09)-differential privacy for all rows of one who added or removed."
     )
@@ -138,7 +146,9 @@ class Person(NamedTuple):
 
 
 @pytest.mark.parametrize("version", ["0.14.0", "0.14.1", "0.13.0", "99.0"])
-def test_an_opendp_whose_law_was_not_tested_is_refused_in_one_line(version: str, monkeypatch) -> None:
+def test_an_opendp_whose_law_was_not_tested_is_refused_in_one_line(
+    version: str, monkeypatch
+) -> None:
     monkeypatch.setattr(noise_module, "version", lambda name: version)
     noise_module._opendp.cache_clear()
     try:
@@ -162,6 +172,8 @@ try:
 except tv.errors.InvalidInput as problem:
     print(problem.message)
 """
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert "OpenDP 0.14.1 is installed" in run.stdout
     assert Ledger.read(tmp_path / "ledger").charges == ()

@@ -46,7 +46,9 @@ def used(path: Path) -> Path:
     """A ledger with three charges, closed."""
     with Ledger.open(path, Relation.ADD_REMOVE, LIMIT) as ledger:
         for number in range(3):
-            ledger.charge(f"measuring marginal {number}", COST, "discrete gaussian", scale=1.5, cells=number)
+            ledger.charge(
+                f"measuring marginal {number}", COST, "discrete gaussian", scale=1.5, cells=number
+            )
     return path
 
 
@@ -55,7 +57,8 @@ def reopened(path: Path) -> Ledger:
 
 
 def rechained(path: Path, change) -> None:
-    """Rewrite a ledger with valid hashes after `change` has had its way with the list of records."""
+    """Rewrite a ledger with valid hashes after `change` has had its way with the list of
+    records."""
     records = [json.loads(line) for line in path.read_text().splitlines()]
     change(records)
     previous, lines = None, []
@@ -90,8 +93,14 @@ def failing(*numbers: int):
 
 
 def test_a_charge_is_what_was_asked_for():
-    charge = Ledger.in_memory("add-remove").charge("counting rows", COST, "discrete gaussian", scale=2.5)
-    assert (charge.what, charge.rho, charge.mechanism) == ("counting rows", COST, "discrete gaussian")
+    charge = Ledger.in_memory("add-remove").charge(
+        "counting rows", COST, "discrete gaussian", scale=2.5
+    )
+    assert (charge.what, charge.rho, charge.mechanism) == (
+        "counting rows",
+        COST,
+        "discrete gaussian",
+    )
     assert charge.details == {"scale": 2.5} and charge.when.endswith("+00:00")
 
 
@@ -124,7 +133,8 @@ def test_overspending_is_refused_with_cost_and_rest_before_anything_is_written(p
             ledger.charge("measuring 10 linear thresholds", Fraction(2, 100), "discrete gaussian")
         assert path.read_bytes() == before and ledger.spent == 0
     assert refusal.value.message == (
-        "measuring 10 linear thresholds costs ρ = 0.02, but only 0.015 of 0.015 is left in this ledger."
+        "measuring 10 linear thresholds costs ρ = 0.02, but only 0.015 of 0.015 is left in this "
+        "ledger."
     )
     assert refusal.value.hint and refusal.value.exit_code == 3
 
@@ -169,7 +179,9 @@ def test_a_cost_that_is_not_an_exact_positive_fraction_is_refused(rho):
         Ledger.in_memory("add-remove").charge("measuring", rho, "discrete gaussian")
 
 
-@pytest.mark.parametrize("value", [None, [1], {"a": 1}, float("nan"), float("inf"), Fraction(1, 2), b"x"])
+@pytest.mark.parametrize(
+    "value", [None, [1], {"a": 1}, float("nan"), float("inf"), Fraction(1, 2), b"x"]
+)
 def test_details_are_plain_values_only(value):
     with pytest.raises(InvalidInput, match="'scale'"):
         Ledger.in_memory("add-remove").charge("measuring", COST, "discrete gaussian", scale=value)
@@ -276,7 +288,9 @@ def test_a_file_read_again_equals_the_ledger_that_wrote_it(tmp_path_factory, req
     path = tmp_path_factory.mktemp("ledger") / "ledger.jsonl"
     with Ledger.open(path, "substitute") as ledger:
         for what, rho, scale in requests:
-            ledger.charge(what, rho, "discrete gaussian", scale=scale, note=what, cells=3, exact=True)
+            ledger.charge(
+                what, rho, "discrete gaussian", scale=scale, note=what, cells=3, exact=True
+            )
     again = Ledger.read(path)
     assert again.charges == ledger.charges and again.spent == ledger.spent
     assert again.relation == ledger.relation and again.limit is ledger.limit is None
@@ -598,7 +612,10 @@ def test_a_full_disk_while_starting_leaves_nothing_in_the_way(path, monkeypatch)
 
 def test_a_full_disk_while_repairing_is_explained(used, monkeypatch):
     used.write_bytes(used.read_bytes()[:-5])
-    with monkeypatch.context() as patch, pytest.raises(TabveilError, match=r"A repair .*No space left"):
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(TabveilError, match=r"A repair .*No space left"),
+    ):
         patch.setattr(os, "ftruncate", failing(1)(os.ftruncate))
         reopened(used)
     with reopened(used) as ledger:
@@ -624,7 +641,8 @@ def linked(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "disturb", [lambda p: p.unlink(), lambda p: p.write_text("x"), lambda p: p.rename(p.parent / "y"), linked]
+    "disturb",
+    [lambda p: p.unlink(), lambda p: p.write_text("x"), lambda p: p.rename(p.parent / "y"), linked],
 )
 def test_a_file_disturbed_during_a_run_takes_no_charge(used, disturb):
     with reopened(used) as ledger:
@@ -651,7 +669,8 @@ from fractions import Fraction
 from tabveil.privacy import Ledger
 ledger = Ledger.open(sys.argv[1], "add-remove")
 for number in range(10**6):
-    charge = ledger.charge(f"measuring {sys.argv[2]} {number}", Fraction(1, 10**9), "discrete gaussian")
+    charge = ledger.charge(f"measuring {sys.argv[2]} {number}", Fraction(1, 10**9),
+    "discrete gaussian")
     print(charge.what, flush=True)
 """
 
@@ -675,7 +694,11 @@ def test_no_acknowledged_charge_is_lost_when_a_run_is_killed(path):
             child.send_signal(signal.SIGKILL)
             acknowledged |= {line.rstrip("\n") for line in child.stdout if line.endswith("\n")}
     written = [charge.what for charge in Ledger.read(path).charges]
-    assert acknowledged <= set(written) and len(written) == len(set(written)) and len(acknowledged) >= 5
+    assert (
+        acknowledged <= set(written)
+        and len(written) == len(set(written))
+        and len(acknowledged) >= 5
+    )
     reopened(path).close()
 
 
@@ -790,7 +813,9 @@ def test_an_impossible_delta_of_a_charge_is_refused(delta):
 
 def test_one_ledger_protects_one_unit():
     ledger = Ledger.in_memory("add-remove")
-    ledger.allowance(Fraction(1), "first", unit="all rows of one person").charge("a", Fraction(1, 8), "b")
+    ledger.allowance(Fraction(1), "first", unit="all rows of one person").charge(
+        "a", Fraction(1, 8), "b"
+    )
     with pytest.raises(InvalidInput, match="protects all rows of one person"):
         ledger.allowance(Fraction(1), "second", unit="one row")
     ledger.allowance(Fraction(1), "third", unit="all rows of one person")
@@ -817,7 +842,10 @@ def test_an_answer_is_bought_once_and_counts_against_the_cap(path):
         first = ledger.allowance(Fraction(1, 8), "one", request="r")
         assert bought(first, 3, asked=[np.arange(3)], scale=1.5) == [3]
     short = hashlib.sha256(b"r").hexdigest()[:16]
-    assert {file.name for file in path.parent.iterdir()} == {path.name, f"{path.name}.{short}.journal"}
+    assert {file.name for file in path.parent.iterdir()} == {
+        path.name,
+        f"{path.name}.{short}.journal",
+    }
     with Ledger.open(path, "add-remove") as ledger:
         again = ledger.allowance(Fraction(1, 8), "one", request="r")
         assert bought(again, 99, asked=[np.arange(3)], scale=1.5) == [3]
@@ -843,7 +871,9 @@ def test_stored_answers_do_not_lift_the_cap(path):
 def test_an_answer_belongs_to_its_question(path, other):
     with Ledger.open(path, "add-remove") as ledger:
         bought(
-            ledger.allowance(Fraction(1), "one", request="r"), 3, **{"asked": [np.arange(3)], "scale": 1.5}
+            ledger.allowance(Fraction(1), "one", request="r"),
+            3,
+            **{"asked": [np.arange(3)], "scale": 1.5},
         )
         again = ledger.allowance(Fraction(1), "one", request="r")
         with pytest.raises(InvalidInput, match="other questions"):
@@ -870,7 +900,10 @@ def test_a_damaged_answer_is_refused_by_its_line(path):
         assert [bought(first, 3), bought(first, 4)] == [[3], [4]]
         [journal] = path.parent.glob("*.journal")
         whole = journal.read_bytes()
-        for number, damaged in ((1, whole.replace(b"[3]", b"[5]")), (2, whole.replace(b"[4]", b"[5]"))):
+        for number, damaged in (
+            (1, whole.replace(b"[3]", b"[5]")),
+            (2, whole.replace(b"[4]", b"[5]")),
+        ):
             journal.write_bytes(damaged)
             with pytest.raises(InvalidInput, match=f"Line {number} of the journal .* is damaged"):
                 ledger.allowance(Fraction(1), "one", request="r")
@@ -880,7 +913,10 @@ def test_answers_paid_elsewhere_are_refused(path):
     with Ledger.open(path, "add-remove") as ledger:
         bought(ledger.allowance(Fraction(1), "one", request="r"), 3)
     path.unlink()
-    with Ledger.open(path, "add-remove") as ledger, pytest.raises(LedgerDamaged, match="not show as paid"):
+    with (
+        Ledger.open(path, "add-remove") as ledger,
+        pytest.raises(LedgerDamaged, match="not show as paid"),
+    ):
         ledger.allowance(Fraction(1), "one", request="r")
 
 
@@ -897,7 +933,9 @@ def test_what_was_bought_leaves_room_for_the_rest_under_a_limit(path):
 
 
 def test_a_damaged_header_is_named_as_line_1(used):
-    used.write_bytes(used.read_bytes().replace(b'"relation":"add-remove"', b'"relation":"add-romove"', 1))
+    used.write_bytes(
+        used.read_bytes().replace(b'"relation":"add-remove"', b'"relation":"add-romove"', 1)
+    )
     with pytest.raises(LedgerDamaged, match="Line 1 of"):
         reopened(used)
     rechained(used, lambda records: records[0].update(relation="friends"))
@@ -934,7 +972,9 @@ def test_a_full_disk_for_the_journal_is_explained(path, monkeypatch):
     with Ledger.open(path, "add-remove") as ledger, monkeypatch.context() as patch:
         allowance = ledger.allowance(Fraction(1), "one", request="r")
         patch.setattr("tabveil.privacy.journal.write_all", failing(1)(lambda handle, line: None))
-        with pytest.raises(TabveilError, match=r"could not be written to the journal .*No space left"):
+        with pytest.raises(
+            TabveilError, match=r"could not be written to the journal .*No space left"
+        ):
             bought(allowance, 3)
         assert ledger.spent == Fraction(1, 8)
 
@@ -957,7 +997,7 @@ def test_a_journal_is_on_disk_before_an_answer_is_used(path, monkeypatch):
         assert synced[-1] == path.parent.stat().st_ino and not journal.exists()
 
 
-# -- where a ledger stands, for releases that were charged to it ---------------------------------------------
+# -- where a ledger stands, for releases that were charged to it -----------------------------------
 
 
 def charged(path, *whats: str) -> list[Place]:
@@ -971,8 +1011,13 @@ def charged(path, *whats: str) -> list[Place]:
 
 def test_a_place_is_the_first_and_the_last_line_and_their_number(tmp_path):
     first, second = charged(tmp_path / "a", "one", "two")
-    assert (first.lines, second.lines) == (2, 3) and first.first == second.first != first.last != second.last
-    lines = [hashlib.sha256(line).hexdigest() for line in (tmp_path / "a").read_bytes().splitlines()]
+    assert (first.lines, second.lines) == (
+        2,
+        3,
+    ) and first.first == second.first != first.last != second.last
+    lines = [
+        hashlib.sha256(line).hexdigest() for line in (tmp_path / "a").read_bytes().splitlines()
+    ]
     assert second == Place(lines[0], 3, lines[2]) == Ledger.read(tmp_path / "a").place
     assert Ledger.in_memory("add-remove").place is None
 

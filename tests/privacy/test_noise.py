@@ -24,7 +24,10 @@ NOISE: Noise = OpenDPNoise()
 
 @pytest.mark.parametrize("scale", [1.0, 12.5])
 def test_gaussian_noise_follows_the_discrete_gaussian(scale):
-    assert gaussian_p_value(NOISE.gaussian(np.zeros(20_000, dtype=np.int64), scale), scale) > FALSE_ALARM
+    assert (
+        gaussian_p_value(NOISE.gaussian(np.zeros(20_000, dtype=np.int64), scale), scale)
+        > FALSE_ALARM
+    )
 
 
 @pytest.mark.slow
@@ -162,7 +165,11 @@ def test_more_picks_than_candidates_are_refused(shape, picks):
 def test_all_candidates_and_a_single_one_can_be_picked():
     scores = np.array([0, 10**6, 5])
     assert NOISE.top(scores, 1, 1.0).tolist() == [1]
-    assert NOISE.top(scores, 3, 1e-3).tolist() == [1, 2, 0]  # the next order is e^−5000 times as likely
+    assert NOISE.top(scores, 3, 1e-3).tolist() == [
+        1,
+        2,
+        0,
+    ]  # the next order is e^−5000 times as likely
     assert NOISE.top(np.array([7]), 1, 1.0).tolist() == [0]
 
 
@@ -172,7 +179,12 @@ def test_the_real_noise_says_that_it_is_private():
 
 def modules_imported_by(file: Path) -> set[str]:
     tree = ast.parse(file.read_text())
-    plain = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    plain = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     return plain | {
         f"{node.module}.{alias.name}"
         for node in ast.walk(tree)
@@ -189,7 +201,9 @@ def test_no_other_source_of_randomness_enters_the_privacy_core(file):
     for name in modules_imported_by(file):
         assert not any(name == module or name.startswith(f"{module}.") for module in banned), name
     assert not {"random", "urandom"} & {
-        node.attr for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Attribute)
+        node.attr
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute)
     }
 
 

@@ -25,7 +25,9 @@ def test_a_scale_names_its_proof(scale: str) -> None:
 
 
 def test_notes_that_the_code_names_exist() -> None:
-    named = {note for file in (ROOT / "src").rglob("*.py") for note in NOTE.findall(file.read_text())}
+    named = {
+        note for file in (ROOT / "src").rglob("*.py") for note in NOTE.findall(file.read_text())
+    }
     assert named and all((ROOT / note).is_file() for note in named)
 
 

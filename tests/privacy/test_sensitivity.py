@@ -1,4 +1,5 @@
-"""No pair of neighbours in a small world moves what any door hands to the noise further than was paid for."""
+"""No pair of neighbours in a small world moves what any door hands to the noise further than was
+paid for."""
 
 import itertools
 from collections.abc import Sequence
@@ -20,13 +21,15 @@ from tabveil.queries import (
     random_projected_histograms,
 )
 from tabveil.schema import Schema
-from tabveil.tables.scale import Lattice, MinMax
+from tabveil.tables.placement import Lattice, MinMax
 from tabveil.tables.table import Codec, Table
 
 MAYBE = {"columns": {**TINY["columns"], "x": {**TINY["columns"]["x"], "nullable": True}}}
 SCHEMA = Schema.from_dict({**TINY, **MAYBE})
 DOMAIN = Codec(SCHEMA).domain
-ROWS = [(a, b, *x) for a, b, x in itertools.product([0, 1], [0, 1], [(0, 0), (0, 1), (0, 2), (1, 0)])]
+ROWS = [
+    (a, b, *x) for a, b, x in itertools.product([0, 1], [0, 1], [(0, 0), (0, 1), (0, 2), (1, 0)])
+]
 RHO = Fraction(1, 8)
 Few = tuple[int, ...]  # numbers of rows of the small world
 
@@ -81,7 +84,8 @@ RUNS = [np.array([[0, 1], [1, 3], [3, 4]])]  # the last is missing values
 
 
 def everything_asked(chosen: Few, relation: Relation) -> list[Draw]:
-    """What every door hands to the noise for this table: each family, each score, each kind of look."""
+    """What every door hands to the noise for this table: each family, each score, each kind of
+    look."""
     noise = Overheard()
     allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
     curator = curator_of(FewRows(chosen), allowance, relation, noise)
@@ -101,21 +105,33 @@ def everything_asked(chosen: Few, relation: Relation) -> list[Draw]:
 def neighbours(relation: Relation) -> list[tuple[Few, Few]]:
     """All pairs of tables of at most two rows that differ by one row more, or in one row."""
     tables = [
-        t for size in (0, 1, 2) for t in itertools.combinations_with_replacement(range(len(ROWS)), size)
+        t
+        for size in (0, 1, 2)
+        for t in itertools.combinations_with_replacement(range(len(ROWS)), size)
     ]
     if relation is Relation.ADD_REMOVE:
-        pairs = [(t, tuple(sorted((*t, row)))) for t in tables if len(t) < 2 for row in range(len(ROWS))]
+        pairs = [
+            (t, tuple(sorted((*t, row)))) for t in tables if len(t) < 2 for row in range(len(ROWS))
+        ]
     else:
         pairs = [
-            (t, tuple(sorted((*t[1:], row)))) for t in tables if t for row in range(len(ROWS)) if row != t[0]
+            (t, tuple(sorted((*t[1:], row))))
+            for t in tables
+            if t
+            for row in range(len(ROWS))
+            if row != t[0]
         ]
     return pairs
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_no_neighbours_in_a_small_world_are_further_apart_than_was_paid_for(relation: Relation) -> None:
+def test_no_neighbours_in_a_small_world_are_further_apart_than_was_paid_for(
+    relation: Relation,
+) -> None:
     pairs = neighbours(relation)
-    asked = {table: everything_asked(table, relation) for table in {t for pair in pairs for t in pair}}
+    asked = {
+        table: everything_asked(table, relation) for table in {t for pair in pairs for t in pair}
+    }
     kinds = len(next(iter(asked.values())))
     assert kinds == (1 if relation is Relation.ADD_REMOVE else 0) + 2 + 3 * len(WORKLOAD.families)
     dearest = [0.0] * kinds
@@ -128,7 +144,9 @@ def test_no_neighbours_in_a_small_world_are_further_apart_than_was_paid_for(rela
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_picks_from_several_groups_together_cost_no_more_than_was_paid_for(relation: Relation) -> None:
+def test_picks_from_several_groups_together_cost_no_more_than_was_paid_for(
+    relation: Relation,
+) -> None:
     def picked(chosen: Few) -> list[list[Draw]]:
         found = []
         for number, family in enumerate(WORKLOAD.families):
@@ -137,7 +155,9 @@ def test_picks_from_several_groups_together_cost_no_more_than_was_paid_for(relat
             curator = curator_of(FewRows(chosen), allowance, relation, noise)
             nothing, everyone = np.asarray(family.nothing()), np.zeros(len(family), np.int64)
             picks = min(3, len(family))
-            curator.select(WORKLOAD, number, nothing, picks, RHO, np.array([], int), everyone, groups=2)
+            curator.select(
+                WORKLOAD, number, nothing, picks, RHO, np.array([], int), everyone, groups=2
+            )
             assert len(noise.draws) == min(2, picks)
             found.append(noise.draws)
         return found

@@ -13,11 +13,13 @@ from tabveil.queries import GRID, Pairs, QueryFamily
 from tabveil.queries import counting as counting_module
 from tabveil.queries.counting import MOST_FOLDED, Counting, packed
 from tabveil.schema import Schema
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Domain, Table
 
 
-def by_products(family: QueryFamily, table: Table, positions: np.ndarray, domain: Domain) -> np.ndarray:
+def by_products(
+    family: QueryFamily, table: Table, positions: np.ndarray, domain: Domain
+) -> np.ndarray:
     """Counted by `tally`, as every family can."""
     return QueryFamily.folded_counts(family, table.codes, positions, domain)
 
@@ -36,27 +38,41 @@ def test_counting_codes_and_multiplying_one_hot_rows_agree_in_every_bit(
 ):
     if not sizes and not cuts:
         return
-    columns: dict = {f"c{i}": {"type": "categorical", "values": list(range(k))} for i, k in enumerate(sizes)}
+    columns: dict = {
+        f"c{i}": {"type": "categorical", "values": list(range(k))} for i, k in enumerate(sizes)
+    }
     number = {"type": "numerical", "min": 0, "max": 100}
-    columns |= {f"x{i}": {**number, "special_values": [-1, -2][: special * i]} for i in range(len(cuts))}
-    schema = Schema.from_dict({"columns": columns, "targets": [f"c{i}" for i in range(len(sizes))][:targets]})
+    columns |= {
+        f"x{i}": {**number, "special_values": [-1, -2][: special * i]} for i in range(len(cuts))
+    }
+    schema = Schema.from_dict(
+        {"columns": columns, "targets": [f"c{i}" for i in range(len(sizes))][:targets]}
+    )
     domain = Codec(schema).domain
     random = np.random.default_rng(seed)
     edges = [np.sort(random.choice(np.arange(1, GRID), k - 1, replace=False)) for k in cuts]
     pairs = Pairs.over(domain, edges, 10**6)
     table = random_table(domain, rows, seed)
     positions = MinMax.of(schema).positions(table)
-    positions[: len(positions) // 2] = [edge[0] if len(edge) else GRID for edge in edges]  # on the line
+    positions[: len(positions) // 2] = [
+        edge[0] if len(edge) else GRID for edge in edges
+    ]  # on the line
     folded = pairs.folded_counts(table.codes, positions, domain)
     assert folded.dtype == np.int64
-    whose = np.ix_(range(len(pairs.nothing())), *[np.flatnonzero(pairs.owner >= 0)] * 2)  # cells of a column
+    whose = np.ix_(
+        range(len(pairs.nothing())), *[np.flatnonzero(pairs.owner >= 0)] * 2
+    )  # cells of a column
     assert (pairs.unfold(folded) == by_products(pairs, table, positions, domain))[whose].all()
 
 
 @pytest.mark.parametrize("most_classes", [1, 2, 6, 32])
 @pytest.mark.parametrize("most_cells", [4, 64, 2**15])
 def test_how_columns_are_packed_changes_no_count(
-    most_classes: int, most_cells: int, schema: Schema, domain: Domain, monkeypatch: pytest.MonkeyPatch
+    most_classes: int,
+    most_cells: int,
+    schema: Schema,
+    domain: Domain,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(counting_module, "ROOMS", [(most_classes, most_cells)])
     pairs = Pairs.over(domain, [np.array([9000, 30000]), np.array([GRID // 2])], 10**6)
@@ -66,10 +82,17 @@ def test_how_columns_are_packed_changes_no_count(
     assert (pairs.unfold(folded) == by_products(pairs, table, positions, domain)).all()
 
 
-def test_folded_counts_of_parts_add_up_to_those_of_the_whole(schema: Schema, domain: Domain) -> None:
-    workload = Workload((Pairs.over(domain, [np.array([100])] * 2, 10**6),), MinMax.of(schema), domain)
+def test_folded_counts_of_parts_add_up_to_those_of_the_whole(
+    schema: Schema, domain: Domain
+) -> None:
+    workload = Workload(
+        (Pairs.over(domain, [np.array([100])] * 2, 10**6),), MinMax.of(schema), domain
+    )
     table = random_table(domain, 500, seed=1)
-    parts = [Table(table.codes[a:b], table.numbers[a:b]) for a, b in [(0, 1), (1, 77), (77, 77), (77, 500)]]
+    parts = [
+        Table(table.codes[a:b], table.numbers[a:b])
+        for a, b in [(0, 1), (1, 77), (77, 77), (77, 500)]
+    ]
     folded = [WorkloadCounts(workload)(part)[0] for part in parts]
     assert (workload.families[0].unfold(sum(folded)) == count(workload, table)[0]).all()
 
@@ -85,10 +108,14 @@ def test_packs_hold_every_column_once_and_stay_within_their_room() -> None:
 
 
 @pytest.mark.parametrize("targets", [0, 1, 5])
-def test_counts_of_many_columns_take_little_more_memory_than_their_cross_tables(targets: int) -> None:
+def test_counts_of_many_columns_take_little_more_memory_than_their_cross_tables(
+    targets: int,
+) -> None:
     sizes = (8,) * 100 + (14,) * 99 + (2,) * targets
     counting = Counting(sizes, tuple(range(199, 199 + targets)))
     pairs = sum(a * b for a, b in combinations(sizes, 2))
     assert counting.cells <= max(MOST_FOLDED, (1 + 2 * targets + 1) * pairs)
     few = Counting((4,) * 20 + (2,) * targets, tuple(range(20, 20 + targets)))
-    assert any(len(pack) > 1 for _, packs in few.passes for pack in packs)  # packed where there is room
+    assert any(
+        len(pack) > 1 for _, packs in few.passes for pack in packs
+    )  # packed where there is room

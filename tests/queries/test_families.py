@@ -1,4 +1,5 @@
-"""Every family keeps the same promises: exact counts, declared sensitivity, one bit per row and predicate."""
+"""Every family keeps the same promises: exact counts, declared sensitivity, one bit per row and
+predicate."""
 
 import itertools
 from collections.abc import Callable
@@ -31,7 +32,7 @@ from tabveil.queries import (
 )
 from tabveil.queries.pairs import products_within
 from tabveil.schema import Schema
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Domain, Table
 
 
@@ -52,9 +53,13 @@ EXAMPLES: dict[str, Callable[[Domain], QueryFamily]] = {
     "two categories and a number": lambda d: random_mixed_marginals(
         d, 60, np.random.default_rng(0), labels=[(0, 1), (1, 3)], numbers=1
     ),
-    "cross-tables": lambda d: Pairs.over(d, [np.array([9000, 30000]), np.array([20000])], most_cells=30),
+    "cross-tables": lambda d: Pairs.over(
+        d, [np.array([9000, 30000]), np.array([20000])], most_cells=30
+    ),
     "prefix marginals": lambda d: random_prefix_marginals(d, 60, np.random.default_rng(0)),
-    "projected histograms": lambda d: random_projected_histograms(d, 60, 7, np.random.default_rng(0)),
+    "projected histograms": lambda d: random_projected_histograms(
+        d, 60, 7, np.random.default_rng(0)
+    ),
     "projected histograms of all rows": lambda d: random_projected_histograms(
         replace(d, targets=()), 60, 2, np.random.default_rng(0)
     ),
@@ -88,7 +93,9 @@ def test_a_row_is_counted_in_one_cell_of_a_query_at_most(
 @pytest.mark.parametrize("relation", Relation)
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
-def test_no_neighbour_moves_an_answer_past_its_sensitivity(relation: Relation, seed: int, size: int) -> None:
+def test_no_neighbour_moves_an_answer_past_its_sensitivity(
+    relation: Relation, seed: int, size: int
+) -> None:
     codec = Codec(Schema.from_dict(SMALL))
     domain, scale = codec.domain, MinMax.of(codec.schema)
     families = tuple(example(domain) for example in EXAMPLES.values())
@@ -100,14 +107,18 @@ def test_no_neighbour_moves_an_answer_past_its_sensitivity(relation: Relation, s
     for queries, *tallies in zip(families, before, after, strict=True):
         a, b = (queries.cells_in(tally, np.arange(len(queries))) for tally in tallies)
         assert (np.abs(a - b).sum(axis=1) == queries.errors(*tallies)).all()
-        moved = 1 if relation is Relation.ADD_REMOVE else queries.spread
+        moved = 1 if relation is Relation.ADD_REMOVE else queries.cells_moved
         assert (np.abs(a - b).sum(axis=1) <= moved).all()  # L1, what selection is charged for
-        assert ((a - b) ** 2).sum() <= len(queries) * moved  # L2 squared, what measuring all is charged for
+        assert ((a - b) ** 2).sum() <= len(
+            queries
+        ) * moved  # L2 squared, what measuring all is charged for
         assert np.abs(a - b).max() <= 1
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(relation: Relation) -> None:
+def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(
+    relation: Relation,
+) -> None:
     schema = Schema.from_dict(TINY)
     domain = Codec(schema).domain
     random = np.random.default_rng(0)
@@ -121,13 +132,21 @@ def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(relat
     )
     workload = Workload(families, MinMax.of(schema), domain)
     world = list(itertools.product([0, 1], [0, 1], [0, 1, 2]))
-    alone = [count(workload, Table(np.array([r[:2]], np.int32), np.array([[float(r[2])]]))) for r in world]
-    # Counts are sums over rows, so a neighbour moves them by one row's counts, or by a difference of two.
+    alone = [
+        count(workload, Table(np.array([r[:2]], np.int32), np.array([[float(r[2])]])))
+        for r in world
+    ]
+    # Counts are sums over rows, so a neighbour moves them by one row's counts, or by a difference
+    # of two.
     for number, queries in enumerate(families):
-        moved = 1 if relation is Relation.ADD_REMOVE else queries.spread
+        moved = 1 if relation is Relation.ADD_REMOVE else queries.cells_moved
         pairs = alone if relation is Relation.ADD_REMOVE else itertools.product(alone, alone)
         for pair in pairs:
-            change = pair[number] if relation is Relation.ADD_REMOVE else pair[0][number] - pair[1][number]
+            change = (
+                pair[number]
+                if relation is Relation.ADD_REMOVE
+                else pair[0][number] - pair[1][number]
+            )
             change = queries.cells_in(change, np.arange(len(queries)))
             assert (np.abs(change).sum(axis=1) <= moved).all()
             assert (change**2).sum() <= len(queries) * moved
@@ -152,7 +171,9 @@ def test_a_predicate_gives_the_same_bit_in_any_batch(schema: Schema, domain: Dom
     for part in (slice(0, 1), slice(17, 18), slice(100, 777)):
         rows = real_rows(table.codes[part], positions[part], domain)
         assert (np.asarray(family.below(rows, Hard())) == together[:, part]).all()
-    exact = np.asarray(family.directions, object) @ positions.T.astype(object)  # Python's own integers
+    exact = np.asarray(family.directions, object) @ positions.T.astype(
+        object
+    )  # Python's own integers
     assert ((exact <= np.asarray(family.offsets, object)[:, None]) == together).all()
 
 
@@ -161,7 +182,9 @@ def test_random_directions_cannot_overflow_32_bits() -> None:
         domain = Domain((), tuple(f"x{i}" for i in range(numbers)), ())
         family = random_linear_thresholds(domain, 500, np.random.default_rng(0))
         reach = np.abs(np.asarray(family.directions, np.int64)).sum(axis=1) * GRID
-        assert (reach < 2**30).all() and (np.abs(np.asarray(family.offsets, np.int64)) <= 2**30).all()
+        assert (reach < 2**30).all() and (
+            np.abs(np.asarray(family.offsets, np.int64)) <= 2**30
+        ).all()
 
 
 def test_marginals_count_like_a_cross_table(schema: Schema, domain: Domain) -> None:
@@ -204,7 +227,9 @@ def test_numbers_that_can_be_missing_take_no_part_in_a_direction() -> None:
     assert "·age" not in family.describe(0, domain) and "·wage" in family.describe(0, domain)
 
 
-def test_mixed_marginals_count_rows_at_or_below_their_bounds(schema: Schema, domain: Domain) -> None:
+def test_mixed_marginals_count_rows_at_or_below_their_bounds(
+    schema: Schema, domain: Domain
+) -> None:
     table = random_table(domain, 300, seed=7)
     family = random_mixed_marginals(domain, 20, np.random.default_rng(8))
     positions = MinMax.of(schema).positions(table)
@@ -213,16 +238,24 @@ def test_mixed_marginals_count_rows_at_or_below_their_bounds(schema: Schema, dom
         column, bound = np.asarray(family.columns)[query], np.asarray(family.bounds)[query]
         below = (positions[:, column] <= bound).all(axis=1)
         target = domain.targets[
-            [domain.axes[t].name for t in domain.targets].index(family.classes.group_of(family.blocks[query]))
+            [domain.axes[t].name for t in domain.targets].index(
+                family.classes.group_of(family.blocks[query])
+            )
         ]
-        wanted = [int((below & (table.codes[:, target] == c)).sum()) for c in range(domain.sizes[target])]
+        wanted = [
+            int((below & (table.codes[:, target] == c)).sum()) for c in range(domain.sizes[target])
+        ]
         assert found[query][family.filled[query]].tolist() == wanted
 
 
-def test_soft_answers_become_hard_answers_as_sharpness_grows(family: QueryFamily, domain: Domain) -> None:
+def test_soft_answers_become_hard_answers_as_sharpness_grows(
+    family: QueryFamily, domain: Domain
+) -> None:
     rows = Relaxed.random(domain, 50, jax.random.key(0)).rows()
     hard = np.asarray(family.answers(rows, Hard()))
-    gaps = [np.abs(np.asarray(family.answers(rows, Soft(s))) - hard).mean() for s in (10.0, 100.0, 1e6)]
+    gaps = [
+        np.abs(np.asarray(family.answers(rows, Soft(s))) - hard).mean() for s in (10.0, 100.0, 1e6)
+    ]
     assert gaps[2] < 0.05 and gaps[0] >= gaps[1] >= gaps[2]
 
 
@@ -256,7 +289,9 @@ def test_two_hundred_thousand_queries_fit_in_memory_and_answer_in_chunks(
         random_linear_thresholds(domain, 200_000, random),
         random_mixed_marginals(domain, 200_000, random),
     ):
-        found = count(Workload((family,), MinMax.of(schema), domain), random_table(domain, 100, seed=10))[0]
+        found = count(
+            Workload((family,), MinMax.of(schema), domain), random_table(domain, 100, seed=10)
+        )[0]
         assert found.shape == (200_000, family.width) and found.max() <= 100
 
 
@@ -286,14 +321,17 @@ def test_cross_tables_agree_with_marginals_and_bins(schema: Schema, domain: Doma
         picked += [i] if i == j else [i, j]
         sizes = [len(family.layout.columns[p].labels) for p in picked]
         wanted = [
-            (codes[:, picked] == cell).all(axis=1).sum() for cell in itertools.product(*map(range, sizes))
+            (codes[:, picked] == cell).all(axis=1).sum()
+            for cell in itertools.product(*map(range, sizes))
         ]
         found = family.cells_in(tally, np.array([query]))[0][family.filled[query]]
         assert found.tolist() == wanted, family.describe(query, domain)
 
 
 def test_the_gradient_of_cross_tables_is_the_derivative(domain: Domain) -> None:
-    cells, members = (jax.random.uniform(jax.random.key(k), shape) for k, shape in ((0, (7, 9)), (1, (3, 9))))
+    cells, members = (
+        jax.random.uniform(jax.random.key(k), shape) for k, shape in ((0, (7, 9)), (1, (3, 9)))
+    )
     pull = jax.random.normal(jax.random.key(2), (3, 7, 7))
     plain = lambda c, m: (jax.numpy.einsum("dn,kn,en->kde", c, m, c) * pull).sum()  # noqa: E731
     ours = lambda c, m: (products_within(c, m) * pull).sum()  # noqa: E731
@@ -320,6 +358,9 @@ def test_a_number_and_its_special_values_are_one_column_of_a_cross_table() -> No
     assert queries == ["sex", "wage", "sex × wage"]
     assert pairs.cell_names(1, domain) == ["special 0", "missing", "low", "high"]
     kinds = np.array([0, 0, 1, 2, 2], np.int32)
-    codes, positions = np.stack([np.array([0, 1, 1, 0, 1]), kinds], 1), np.array([[1], [GRID], [1], [1], [1]])
+    codes, positions = (
+        np.stack([np.array([0, 1, 1, 0, 1]), kinds], 1),
+        np.array([[1], [GRID], [1], [1], [1]]),
+    )
     counts = pairs.unfold(pairs.folded_counts(codes.astype(np.int32), positions, domain))
     assert pairs.cells_in(counts, np.array([1]))[0, :4].tolist() == [1, 2, 1, 1]

@@ -1,4 +1,5 @@
-"""Evidence in tiles says the same as evidence in one large table, and takes what it needs of memory."""
+"""Evidence in tiles says the same as evidence in one large table, and takes what it needs of
+memory."""
 
 import jax
 import numpy as np
@@ -15,7 +16,9 @@ from tabveil.tables.table import Codec, Domain
 @pytest.fixture
 def domain() -> Domain:
     columns = {f"c{i}": {"type": "categorical", "values": list(range(2 + 9 * i))} for i in range(4)}
-    columns |= {f"x{i}": {"type": "numerical", "min": 0, "max": 9, "nullable": i == 0} for i in range(2)}
+    columns |= {
+        f"x{i}": {"type": "numerical", "min": 0, "max": 9, "nullable": i == 0} for i in range(2)
+    }
     return Codec(tv.Schema.from_dict({"columns": columns, "targets": ["c0", "c1"]})).domain
 
 

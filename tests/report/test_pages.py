@@ -1,4 +1,5 @@
-"""What the pages say: nothing private on the one, nothing unmarked on the other, and no name breaks them."""
+"""What the pages say: nothing private on the one, nothing unmarked on the other, and no name breaks
+them."""
 
 import json
 import re
@@ -28,7 +29,9 @@ def test_nothing_of_the_rows_is_on_the_releasable_page() -> None:
     model = tv.RAPpp(tv.Schema.from_dict(SECRET_SCHEMA), LITTLE, preset=TINY).fit(frame)
     html = model.report().html()
     said = html.replace(",", "")  # counts may be written with thousands set apart
-    words = said[: said.index("<script>")]  # not the charting library, which holds numbers of its own
+    words = said[
+        : said.index("<script>")
+    ]  # not the charting library, which holds numbers of its own
     assert "Each column" in words and len(re.findall("data-chart", words)) > 5
     assert hits(words, exact_counts(frame)) == []
 
@@ -46,7 +49,9 @@ def test_names_and_values_cannot_break_out_of_the_page(pages: dict[str, Path]) -
 
 
 def test_the_internal_page_is_marked_and_the_other_is_not(pages: dict[str, Path]) -> None:
-    internal, releasable = (pages[name].read_text(encoding="utf-8") for name in ("internal", "releasable"))
+    internal, releasable = (
+        pages[name].read_text(encoding="utf-8") for name in ("internal", "releasable")
+    )
     assert NOT_PRIVATE.replace("'", "&#39;") in internal and 'class="banner"' in internal
     assert 'class="banner"' not in releasable
 
@@ -55,7 +60,9 @@ def test_a_page_needs_nothing_from_outside(pages: dict[str, Path]) -> None:
     for file in pages.values():
         html = file.read_text(encoding="utf-8")
         assert "default-src 'none'" in html
-        ours = html[: html.index("<script>")]  # the charting library is tested in a browser, cut off
+        ours = html[
+            : html.index("<script>")
+        ]  # the charting library is tested in a browser, cut off
         assert not re.search(r'<(link|img|iframe|script)[^>]+(src|href)="', ours)
         assert file.stat().st_size < 2_000_000
 
@@ -70,7 +77,9 @@ def test_a_release_without_targets_numbers_or_pairs_still_has_a_page() -> None:
         {"only": {"type": "categorical", "values": ["a", "b"]}},
         {"x": {"type": "numerical", "min": 0, "max": 9}},
     ):
-        frame = pd.DataFrame({name: ["a", "b"] * 50 if name == "only" else [1, 2] * 50 for name in columns})
+        frame = pd.DataFrame(
+            {name: ["a", "b"] * 50 if name == "only" else [1, 2] * 50 for name in columns}
+        )
         model = tv.RAPpp(tv.Schema.from_dict({"columns": columns}), 1.0, preset=TINY).fit(frame)
         anchors = {section.anchor for section in model.report().sections}
         assert {"about", "guarantee", "ledger", "columns", "measured", "cite"} <= anchors
@@ -96,7 +105,7 @@ def test_without_its_packages_a_page_says_what_to_install(
         model.plot("age")
 
 
-# -- numbers and charts -------------------------------------------------------------------------------------
+# -- numbers and charts ----------------------------------------------------------------------------
 
 
 def test_errors_of_a_column_are_those_of_its_measurements(model: tv.RAPpp) -> None:
@@ -111,11 +120,16 @@ def test_errors_of_a_column_are_those_of_its_measurements(model: tv.RAPpp) -> No
 
 
 @pytest.mark.parametrize("name", ["city", "age", "wage", "seen", "colour & <b>"])
-def test_every_kind_of_column_has_shares_that_add_up_and_a_chart(model: tv.RAPpp, name: str) -> None:
+def test_every_kind_of_column_has_shares_that_add_up_and_a_chart(
+    model: tv.RAPpp, name: str
+) -> None:
     found = model.error(name)
     assert found["synthetic"].sum() == pytest.approx(1)
     # The noise of a sum is at most √parts · σ; 8 of those are exceeded once in 10¹⁵ runs.
-    spread = np.sqrt((found["standard_error"] ** 2).sum()) + model.error("city")["standard_error"].iloc[0]
+    spread = (
+        np.sqrt((found["standard_error"] ** 2).sum())
+        + model.error("city")["standard_error"].iloc[0]
+    )
     assert abs(found["noisy"].sum() - 1) < 8 * spread
     marks = json.dumps(model.plot(name).to_dict())
     assert '"bar"' in marks and '"rule"' in marks
@@ -130,7 +144,9 @@ def test_a_column_that_is_not_there_is_refused_with_a_hint(model: tv.RAPpp) -> N
         model.error("agee")
 
 
-def test_real_and_synthetic_rows_can_be_compared_in_a_chart(schema: tv.Schema, model: tv.RAPpp) -> None:
+def test_real_and_synthetic_rows_can_be_compared_in_a_chart(
+    schema: tv.Schema, model: tv.RAPpp
+) -> None:
     chart = tv.plot.compare(people(200, 0), model.sample(200, seed=0), schema, ["age", "city"])
     spec = chart.to_dict()
     assert len(spec["concat"]) == 2 and "NOT PRIVATE" in str(spec["title"])
@@ -153,7 +169,7 @@ def test_dependence_is_nothing_for_strangers_and_one_for_twins() -> None:
     assert cramers_v(one, np.zeros(20_000, int)) == 0
 
 
-# -- risk ---------------------------------------------------------------------------------------------------
+# -- risk ------------------------------------------------------------------------------------------
 
 
 def test_risk_follows_the_definition_of_differential_privacy() -> None:
@@ -164,7 +180,8 @@ def test_risk_follows_the_definition_of_differential_privacy() -> None:
 
 
 def test_exact_accounting_never_claims_less_than_a_gaussian_attacker_reaches() -> None:
-    # A Gaussian mechanism with ρ has μ = √(2ρ): no bound that holds for all may be below its trade-off.
+    # A Gaussian mechanism with ρ has μ = √(2ρ): no bound that holds for all may be below its
+    # trade-off.
     from scipy.stats import norm
 
     for epsilon in (0.1, 1.0, 10.0):
@@ -181,4 +198,9 @@ def test_numbers_are_written_for_people() -> None:
         "1,235", "12.3 %", "<0.1 %", ">99.9 %", "100 %",
     ]  # fmt: skip
     assert [few(1e-9), few(2.5e-7), few(0.01497), few(10.0)] == ["10⁻⁹", "2.5·10⁻⁷", "0.015", "10"]
-    assert [duration(30), duration(600), duration(9000), size(2.2e7)] == ["30 s", "10 min", "2.5 h", "22 MB"]
+    assert [duration(30), duration(600), duration(9000), size(2.2e7)] == [
+        "30 s",
+        "10 min",
+        "2.5 h",
+        "22 MB",
+    ]

@@ -1,4 +1,5 @@
-"""The pages in a real browser: everything is drawn, nothing is fetched, and everyone can read them."""
+"""The pages in a real browser: everything is drawn, nothing is fetched, and everyone can read
+them."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ class Visit:
     """An open page, and all that went wrong on it."""
 
     def __init__(self, browser: Any, file: Path, width: int, scheme: str) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.fetched: list[str] = []
@@ -33,7 +36,9 @@ class Visit:
 
     def draw_everything(self) -> None:
         """Scroll through the page as a reader would, until every chart is there."""
-        self.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+        self.page.evaluate(
+            "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+        )
         self.page.evaluate(
             """async () => {
                 for (const place of document.querySelectorAll('.drawing')) {
@@ -67,23 +72,31 @@ def test_a_page_is_whole_on_every_screen(
             .reduce((total, g) => total + g.querySelectorAll('path, line').length, 0))"""
     )
     assert marks and min(marks) > 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing sticks out sideways
+    assert (
+        page.evaluate("document.documentElement.scrollWidth") <= width
+    )  # nothing sticks out sideways
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark == (scheme == "dark")
     assert visit.said == []
-    assert [url for url in visit.fetched if not url.startswith("file:")] == [] and len(visit.fetched) == 1
+    assert [url for url in visit.fetched if not url.startswith("file:")] == [] and len(
+        visit.fetched
+    ) == 1
     visit.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_can_be_read_by_everyone(browser: Any, pages: dict[str, Path], name: str, scheme: str) -> None:
+def test_a_page_can_be_read_by_everyone(
+    browser: Any, pages: dict[str, Path], name: str, scheme: str
+) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     visit = Visit(browser, pages[name], 1440, scheme)
     visit.draw_everything()
     visit.page.evaluate("document.querySelector('meta[http-equiv]').remove()")
     found = Axe().run(visit.page).response["violations"]
-    grave = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+    grave = [
+        (v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")
+    ]
     assert grave == []
     visit.context.close()
 
@@ -102,7 +115,9 @@ def test_the_internal_page_says_so_on_every_screen(browser: Any, pages: dict[str
 
 def test_tables_can_be_downloaded(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:
     visit = Visit(browser, pages["releasable"], 1440, "light")
-    visit.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    visit.page.evaluate(
+        "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+    )
     with visit.page.expect_download() as waiting:
         visit.page.click("[data-name=ledger]")
     waiting.value.save_as(tmp_path / "ledger.csv")
@@ -111,7 +126,9 @@ def test_tables_can_be_downloaded(browser: Any, pages: dict[str, Path], tmp_path
     visit.context.close()
 
 
-def test_a_keyboard_reaches_the_content_and_the_sections(browser: Any, pages: dict[str, Path]) -> None:
+def test_a_keyboard_reaches_the_content_and_the_sections(
+    browser: Any, pages: dict[str, Path]
+) -> None:
     visit = Visit(browser, pages["releasable"], 1440, "light")
     visit.page.keyboard.press("Tab")
     assert visit.page.evaluate("document.activeElement.className") == "skip"
@@ -123,8 +140,13 @@ def test_a_keyboard_reaches_the_content_and_the_sections(browser: Any, pages: di
 def test_a_printed_page_has_all_charts(browser: Any, pages: dict[str, Path]) -> None:
     visit = Visit(browser, pages["releasable"], 1440, "dark")
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    visit.page.wait_for_function("[...document.querySelectorAll('.drawing')].every((p) => p.dataset.drawn)")
+    visit.page.wait_for_function(
+        "[...document.querySelectorAll('.drawing')].every((p) => p.dataset.drawn)"
+    )
     visit.page.emulate_media(media="print")
-    assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
     assert visit.page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
     visit.context.close()

@@ -36,12 +36,15 @@ def audit(size: Size, processes: int | None = None) -> Iterator[tuple[int, Findi
 def processors() -> list[int]:
     """Those that this process may use."""
     return (
-        sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [*range(os.cpu_count() or 1)]
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else [*range(os.cpu_count() or 1)]
     )
 
 
 def settle(places: "SimpleQueue[int]") -> None:
-    """Keep a process to one processor: its threads would only stand in the way of other processes."""
+    """Keep a process to one processor: its threads would only stand in the way of other
+    processes."""
     place = places.get()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {place})
@@ -52,4 +55,15 @@ def plan(size: Size) -> list[Job]:
     return [job for jobs in AUDITS for job in jobs(size)]
 
 
-__all__ = ["AUDITS", "DELTA", "FULL", "QUICK", "Finding", "Job", "Size", "audit", "plan", "processors"]
+__all__ = [
+    "AUDITS",
+    "DELTA",
+    "FULL",
+    "QUICK",
+    "Finding",
+    "Job",
+    "Size",
+    "audit",
+    "plan",
+    "processors",
+]

@@ -8,7 +8,8 @@ import numpy as np
 from tabveil.audit.estimator import ALARM, SHOWN, lower_bound
 
 DELTA = 1e-5
-"""The δ at which ε is claimed and measured; a smaller one would only hide more of the loss from a test."""
+"""The δ at which ε is claimed and measured; a smaller one would only hide more of the loss from a
+test."""
 FALSE_ALARM = 1e-6  # of a test of the noise's law
 
 
@@ -25,8 +26,12 @@ class Size:
     all_worlds: bool
 
 
-QUICK = Size(draws=40_000, picks=4_000, runs=200, samples=40, searches=400, fits=1, all_worlds=False)
-FULL = Size(draws=1_000_000, picks=40_000, runs=400, samples=200, searches=5_000, fits=4, all_worlds=True)
+QUICK = Size(
+    draws=40_000, picks=4_000, runs=200, samples=40, searches=400, fits=1, all_worlds=False
+)
+FULL = Size(
+    draws=1_000_000, picks=40_000, runs=400, samples=200, searches=5_000, fits=4, all_worlds=True
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ def judged(
     delta: float = DELTA,
     gaussian: bool = True,
 ) -> Finding:
-    """The finding of two samples of a statistic, one per world; a claim is broken only beyond doubt."""
+    """The finding of two samples of a statistic, one per world; a claim is broken only beyond
+    doubt."""
     shown, sure = (lower_bound(without, present, delta, c)[not gaussian] for c in (SHOWN, ALARM))
     return Finding(audit, case, len(without), sure <= claimed, claimed, shown)

@@ -1,4 +1,5 @@
-"""Audits of whole fits on worst-case neighbours: by their noisy answers, and by their synthetic rows."""
+"""Audits of whole fits on worst-case neighbours: by their noisy answers, and by their synthetic
+rows."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,17 @@ import pandas as pd
 from tabveil.audit.finding import DELTA, Finding, Job, Size, judged
 from tabveil.audit.mechanisms import EPSILONS
 from tabveil.audit.transcript import Draw, Heard, Impossible, Repeated
-from tabveil.audit.worlds import CATEGORY, COMMON, EXTREME, MANY, OTHERS, PLAIN, TYPES, WORLDS, World
+from tabveil.audit.worlds import (
+    CATEGORY,
+    COMMON,
+    EXTREME,
+    MANY,
+    OTHERS,
+    PLAIN,
+    TYPES,
+    WORLDS,
+    World,
+)
 from tabveil.discovery import found_document, infer_schema
 from tabveil.fitting.presets import PRESETS, Default, Paper, Preset
 from tabveil.fitting.projection import Annealing
@@ -23,13 +34,15 @@ from tabveil.privacy import GAUSSIAN, TOP, Ledger, Noise, Relation, epsilon_of
 from tabveil.release import Release
 from tabveil.schema import Schema
 
-# Privacy lives in the noisy answers. The optimiser never sees anything else, so for the white-box audits it
-# takes one step, and a fit takes milliseconds; for the black-box audits it works. Presets as they are follow
-# in `AsUsed`, with few runs. Picks are dealt out into groups, as in large fits.
+# Privacy lives in the noisy answers. The optimiser never sees anything else, so for the white-box
+# audits it takes one step, and a fit takes milliseconds; for the black-box audits it works. Presets
+# as they are follow in `AsUsed`, with few runs. Picks are dealt out into groups, as in large fits.
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 SOME_STEPS = Annealing(8.0, stages=2, steps=25, tolerance=0.0, learning_rate=0.05)
 HASTY: dict[str, Preset] = {
-    "default": Default(rows=8, rounds=2, picks_in_a_group=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP),
+    "default": Default(
+        rows=8, rounds=2, picks_in_a_group=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP
+    ),
     "paper": Paper(thresholds=40, threshold_epochs=2, picks=2, rows=8, annealing=ONE_STEP),
 }
 PATIENT = Default(rows=60, rounds=2, between_rounds=SOME_STEPS, at_the_end=SOME_STEPS)
@@ -44,27 +57,35 @@ def jobs(size: Size) -> list[Job]:
     for number, (epsilon, relation) in enumerate(cases):
         worlds = WORLDS if size.all_worlds else WORLDS[number % len(WORLDS) :][:1]
         white += [WhiteBox("default", w, relation, epsilon, size.runs) for w in worlds]
-    # In `OTHERS` anything but noisy answers would tell the tables apart at once, so few runs will do.
+    # In `OTHERS` anything but noisy answers would tell the tables apart at once, so few runs will
+    # do.
     runs = max(40, size.runs // 8)
     white += [WhiteBox("default", w, r, 4.0, runs) for w in OTHERS for r in w.relations]
     white += [WhiteBox("paper", EXTREME, relation, 4.0, size.runs) for relation in Relation]
     white += [WhiteBox("paper", TYPES, relation, 4.0, runs) for relation in Relation]
-    # A search hands counts of the values it meets to the noise, so both tables must hold the same ones; how
-    # often it names one that only the target holds is counted by `LoneValue`.
-    white += [WhiteBox("default", COMMON, relation, 4.0, runs, bought=True) for relation in Relation]
-    used = [AsUsed(name, world, r, max(1, size.fits // slow)) for name, world, slow in USED for r in Relation]
+    # A search hands counts of the values it meets to the noise, so both tables must hold the same
+    # ones; how often it names one that only the target holds is counted by `LoneValue`.
+    white += [
+        WhiteBox("default", COMMON, relation, 4.0, runs, bought=True) for relation in Relation
+    ]
+    used = [
+        AsUsed(name, world, r, max(1, size.fits // slow))
+        for name, world, slow in USED
+        for r in Relation
+    ]
     black = [BlackBox(CATEGORY, relation, 10.0, size.samples) for relation in Relation]
     return [*white, *used, *black, *(WholeCost(relation) for relation in Relation)]
 
 
 USED = (("default", TYPES, 1), ("default", MANY, 1), ("paper", TYPES, 10))
-"""Presets as they are, on small worlds and on one with enough columns and rows for every rule of theirs; and
-how much slower each is than the first."""
+"""Presets as they are, on small worlds and on one with enough columns and rows for every rule of
+theirs; and how much slower each is than the first."""
 
 
 @dataclass(frozen=True)
 class WhiteBox:
-    """The likelihood ratio of all noisy answers, which no attack on the release can beat; and every bill."""
+    """The likelihood ratio of all noisy answers, which no attack on the release can beat; and every
+    bill."""
 
     preset: str
     world: World
@@ -110,7 +131,8 @@ class WhiteBox:
 
 @dataclass(frozen=True)
 class AsUsed:
-    """A preset as it is: beside the noisy answers nothing about the table shows, and every bill is paid."""
+    """A preset as it is: beside the noisy answers nothing about the table shows, and every bill is
+    paid."""
 
     preset: str
     world: World
@@ -129,17 +151,22 @@ class AsUsed:
 
                 def fit(noise: Noise, here: bool, present: int = present) -> Release:
                     table = tables[present == here]
-                    return _fitted(noise, self.world.schema, table, preset, self.epsilon, self.relation)
+                    return _fitted(
+                        noise, self.world.schema, table, preset, self.epsilon, self.relation
+                    )
 
                 _compared(fit)
         except Broken as problem:
             note = str(problem)
-        return Finding(name, case, self.runs, not note, self.epsilon, note=note or "every bill paid")
+        return Finding(
+            name, case, self.runs, not note, self.epsilon, note=note or "every bill paid"
+        )
 
 
 @dataclass(frozen=True)
 class WholeCost:
-    """What a release states is what its ledger shows: the fit, and the schema where that was bought."""
+    """What a release states is what its ledger shows: the fit, and the schema where that was
+    bought."""
 
     relation: Relation
     epsilon: float = 1.0
@@ -170,7 +197,8 @@ class WholeCost:
 
 
 class Broken(Exception):
-    """A fit that shows more than its noisy answers, or draws noise that the ledger does not account for."""
+    """A fit that shows more than its noisy answers, or draws noise that the ledger does not account
+    for."""
 
 
 class Unpaid(Broken):
@@ -210,12 +238,14 @@ def _finished(fit: Callable[[Noise, bool], Release], noise: Noise, here: bool) -
         raise Broken(f"a fit stopped ({type(problem).__name__})") from None
 
 
-def require_paid(draws: Sequence[Draw], others: Sequence[Draw], charges: Sequence[dict[str, Any]]) -> None:
-    """Each draw belongs to a charge, and those of a charge cost no more on this pair than was charged.
+def require_paid(
+    draws: Sequence[Draw], others: Sequence[Draw], charges: Sequence[dict[str, Any]]
+) -> None:
+    """Each draw belongs to a charge, and those of a charge cost no more on this pair than was
+    charged.
 
-    A charge for picks from groups has a draw for each group. What a bought schema cost is one line of a
-    release; its draws come first and are held against it together.
-    """
+    A charge for picks from groups has a draw for each group. What a bought schema cost is one line
+    of a release; its draws come first and are held against it together."""
     left: Iterator[tuple[Draw, Draw]] = zip(draws, others, strict=True)
     fit_draws = sum(_draws_of(charge) for charge in charges if not _for_schema(charge))
     for charge in charges:
@@ -224,7 +254,10 @@ def require_paid(draws: Sequence[Draw], others: Sequence[Draw], charges: Sequenc
         kind = {TOP} if charge["mechanism"] == TOP else {GAUSSIAN}
         if len(pairs) != wanted or {draw.mechanism for draw, _ in pairs} - kind:
             raise Unpaid(f"{len(draws)} draws of noise, but {len(charges)} charges")
-        cost, charged = sum(draw.cost(other) for draw, other in pairs), float(Fraction(charge["rho"]))
+        cost, charged = (
+            sum(draw.cost(other) for draw, other in pairs),
+            float(Fraction(charge["rho"])),
+        )
         if cost > charged * (1 + 1e-9):
             raise Unpaid(f"{charge['what']} cost ρ = {cost:.3g}, but {charged:.3g} was charged")
     if next(left, None) is not None:
@@ -241,7 +274,8 @@ def _for_schema(charge: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class BlackBox:
-    """The share of synthetic rows that look like the target: what someone with a spreadsheet can see."""
+    """The share of synthetic rows that look like the target: what someone with a spreadsheet can
+    see."""
 
     world: World
     relation: Relation
@@ -292,7 +326,9 @@ def _bought(noise: Noise, table: pd.DataFrame, relation: Relation) -> Schema:
     In twenty rows noise hides everything, so what is found is not worth using.
     """
     epsilon, delta = SEARCH
-    found = found_document(table, epsilon=epsilon, delta=delta, neighbours=relation.value, noise=noise)
+    found = found_document(
+        table, epsilon=epsilon, delta=delta, neighbours=relation.value, noise=noise
+    )
     return PLAIN.replaced(found=found["found"])
 
 
@@ -307,5 +343,5 @@ def _said(release: Release) -> list[Any]:
     """Everything a release says; of a bought schema not when it was paid for."""
     schema = release.schema.replaced(found=None) if release.schema.found else release.schema
     groupings = {name: grouping.to_dict() for name, grouping in release.groupings.items()}
-    known = schema.to_dict(), release.scale.to_dict(), release.types, release.kind, groupings
+    known = schema.to_dict(), release.placement.to_dict(), release.types, release.kind, groupings
     return [*known, release.measurements, release.charges]

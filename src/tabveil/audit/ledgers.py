@@ -1,4 +1,5 @@
-"""Audits of the ledger: whoever cuts, forks or replaces it is found out by the releases that it paid for."""
+"""Audits of the ledger: whoever cuts, forks or replaces it is found out by the releases that it
+paid for."""
 
 import shutil
 import tempfile

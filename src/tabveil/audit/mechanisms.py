@@ -1,4 +1,5 @@
-"""Audits of the noise itself: its law, and what it hides of the worst pair of neighbouring counts."""
+"""Audits of the noise itself: its law, and what it hides of the worst pair of neighbouring
+counts."""
 
 import itertools
 import math
@@ -12,16 +13,28 @@ from tabveil.audit.finding import DELTA, FALSE_ALARM, Finding, Job, Size, judged
 from tabveil.privacy import Noise, OpenDPNoise, epsilon_of, gaussian_scale, rho_of, selection_scale
 
 EPSILONS = (1.0, 4.0, 10.0)
-SCALES = (0.5, 0.7, 1.0, 2.5, 3.0, 10.3, 50.0, 333.3)  # powers of two, and others: samplers take both apart
+SCALES = (
+    0.5,
+    0.7,
+    1.0,
+    2.5,
+    3.0,
+    10.3,
+    50.0,
+    333.3,
+)  # powers of two, and others: samplers take both apart
 CANDIDATES = 10
-LEAST_EXPECTED = 50  # draws in a cell; with fewer, chance alone reaches far into the tail of a chi-square
+LEAST_EXPECTED = (
+    50  # draws in a cell; with fewer, chance alone reaches far into the tail of a chi-square
+)
 
 
 def jobs(size: Size) -> list[Job]:
     """The law of both samplers, and every primitive at every ε."""
     laws: list[Job] = [GaussianLaw(scale, size.draws) for scale in SCALES]
     laws += [SelectionLaw(picks, size.picks) for picks in (1, 2)]
-    # With a single cell at ε = 10, σ is 0.5: whole numbers are then too coarse to look like a Gaussian.
+    # With a single cell at ε = 10, σ is 0.5: whole numbers are then too coarse to look like a
+    # Gaussian.
     cells = {1.0: (1, 2, 5), 4.0: (1, 2, 5), 10.0: (5, 10)}
     gaussian = [GaussianMechanism(e, squared, size.draws) for e in EPSILONS for squared in cells[e]]
     return [*laws, *gaussian, *(SelectionMechanism(e, size.picks) for e in EPSILONS)]
@@ -87,7 +100,8 @@ class SelectionMechanism:
     runs: int
 
     def __call__(self) -> Finding:
-        # One pick's loss lies in an interval of length 2D/β: no δ is needed, and the shape is not Gaussian.
+        # One pick's loss lies in an interval of length 2D/β: no δ is needed, and the shape is not
+        # Gaussian.
         scale = selection_scale(Fraction(self.epsilon) ** 2 / 8, 1, 1)
         noise = OpenDPNoise()
         worlds = np.zeros(CANDIDATES, np.int64), np.where(np.arange(CANDIDATES) == 0, 1, -1)
@@ -100,7 +114,8 @@ class SelectionMechanism:
 
 
 def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
-    """Chi-square of draws against the exact probabilities; both tails join the last well filled cell."""
+    """Chi-square of draws against the exact probabilities; both tails join the last well filled
+    cell."""
     reach = math.ceil(40 * scale)
     weight = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
     expected = weight / weight.sum() * len(draws)

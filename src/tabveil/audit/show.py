@@ -15,7 +15,9 @@ from tabveil.audit import DELTA, Finding, Size, audit, plan, processors
 from tabveil.files import atomic_write
 
 
-def run_audit(size: Size, file: Path | None, out: Console, err: Console, processes: int | None = None) -> int:
+def run_audit(
+    size: Size, file: Path | None, out: Console, err: Console, processes: int | None = None
+) -> int:
     """Run every audit, show and write what it found, and return how many claims did not hold."""
     started, jobs = time.monotonic(), len(plan(size))
     processes = processes or len(processors())
@@ -26,7 +28,8 @@ def run_audit(size: Size, file: Path | None, out: Console, err: Console, process
     out.print(table_of(found))
     broken = sum(not finding.holds for finding in found)
     out.print(
-        f"{jobs} audits at δ = {DELTA:g} in {seconds / 60:.0f} min {seconds % 60:.0f} s with {processes} "
+        f"{jobs} audits at δ = {DELTA:g} in {seconds / 60:.0f} min {seconds % 60:.0f} s with "
+        f"{processes} "
         f"processes: {broken or 'no'} broken claims. Measured: lower bounds, 95 % sure.",
         markup=False,
     )
@@ -38,7 +41,9 @@ def run_audit(size: Size, file: Path | None, out: Console, err: Console, process
             "processes": processes,
             "size": asdict(size),
         }
-        atomic_write(file, json.dumps(about | {"findings": [asdict(f) for f in found]}, indent=1).encode())
+        atomic_write(
+            file, json.dumps(about | {"findings": [asdict(f) for f in found]}, indent=1).encode()
+        )
     return broken
 
 

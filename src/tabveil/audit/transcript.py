@@ -1,4 +1,5 @@
-"""Every draw of noise in a fit: what it cost, and which of two neighbouring tables explains it better."""
+"""Every draw of noise in a fit: what it cost, and which of two neighbouring tables explains it
+better."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -82,13 +83,20 @@ class Repeated:
         if next(self._left, None) is not None:
             raise Impossible
 
-    def _again(self, mechanism: str, exact: Integers, shape: tuple[int, ...], scale: float) -> Integers:
+    def _again(
+        self, mechanism: str, exact: Integers, shape: tuple[int, ...], scale: float
+    ) -> Integers:
         heard = next(self._left, None)
-        if heard is None or (heard.mechanism, heard.drawn.shape, heard.scale) != (mechanism, shape, scale):
+        if heard is None or (heard.mechanism, heard.drawn.shape, heard.scale) != (
+            mechanism,
+            shape,
+            scale,
+        ):
             raise Impossible
         self.draws.append(Draw(mechanism, exact.copy(), heard.drawn, scale))
         return heard.drawn
 
 
 class Impossible(Exception):
-    """This table cannot lead to what was heard, so something other than noisy answers tells it apart."""
+    """This table cannot lead to what was heard, so something other than noisy answers tells it
+    apart."""

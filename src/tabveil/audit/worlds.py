@@ -1,8 +1,8 @@
-"""Neighbouring tables that are as easy to tell apart as can be: all rows alike, and one that is not.
+"""Neighbouring tables that are as easy to tell apart as can be: all rows alike, and one that is
+not.
 
-Together they hold every column type, special, missing and malformed cells, long lists of values, people with
-several rows and people without a name, and types as pandas guesses them.
-"""
+Together they hold every column type, special, missing and malformed cells, long lists of values,
+people with several rows and people without a name, and types as pandas guesses them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +30,11 @@ EVERY_TYPE = Schema.from_dict(
     {
         "columns": {
             "answer": {"type": "categorical", "values": ["no", "yes"]},
-            "size": {"type": "categorical", "values": ["S", "M", "L"], "ordered": True, "nullable": True},
+            "size": {"type": "categorical", "values": ["S", "M", "L"], "ordered": True,
+            "nullable": True},
             "smokes": {"type": "boolean"},
-            "amount": {"type": "numerical", "min": 0, "max": 7, "decimals": 0, "special_values": [-1, 99]},
+            "amount": {"type": "numerical", "min": 0, "max": 7, "decimals": 0,
+            "special_values": [-1, 99]},
             "height": {"type": "numerical", "min": 0, "max": 2, "decimals": 1},
             "weight": {"type": "numerical", "min": 0, "max": 200},
             "born": {"type": "date", "min": "1990-01-01", "max": "2010-01-01"},
@@ -47,18 +49,33 @@ EVERY_TYPE = Schema.from_dict(
         "targets": ["answer", "smokes"],
     }
 )  # fmt: skip
-TYPICAL: Row = ("no", "S", False, 3, 1.5, 70.0, "2000-02-29", "2013-03-01 12:00", "2:00:00", "x", "?")
+TYPICAL: Row = (
+    "no",
+    "S",
+    False,
+    3,
+    1.5,
+    70.0,
+    "2000-02-29",
+    "2013-03-01 12:00",
+    "2:00:00",
+    "x",
+    "?",
+)
 ODD: Row = (
-    "yes", None, "perhaps", -1, float("nan"), 1e308, "0000-99-99", "2013-03-31 02:30", f"{'9' * 5000}:00:00",
+    "yes", None, "perhaps", -1, float("nan"), 1e308, "0000-99-99", "2013-03-31 02:30",
+    f"{'9' * 5000}:00:00",
     "y", "!",
 )  # fmt: skip
 
 LONG = Schema.from_dict(
     {
         "columns": {
-            "place": {"type": "categorical", "values": [f"p{i}" for i in range(140)], "other": True},
+            "place": {"type": "categorical", "values": [f"p{i}" for i in range(140)],
+            "other": True},
             "trade": {
-                "type": "categorical", "values": ["a", "b", "c", "d"], "groups": {"rest": ["c", "d"]},
+                "type": "categorical", "values": ["a", "b", "c", "d"], "groups": {"rest": ["c",
+                "d"]},
             },
             "answer": {"type": "categorical", "values": ["no", "yes"]},
         },
@@ -87,14 +104,17 @@ WIDE = Schema.from_dict(
 
 @dataclass(frozen=True)
 class World:
-    """A table of equal rows, and all rows of the one that an attacker looks for; these come first."""
+    """A table of equal rows, and all rows of the one that an attacker looks for; these come
+    first."""
 
     name: str
     schema: Schema
     usual: tuple[Row, ...]
     target: tuple[Row, ...]
     fixed: bool = True  # the same types on both sides; else as pandas guesses them
-    substitute: bool = True  # whether as many rows can be replaced; nobody can replace people without a name
+    substitute: bool = (
+        True  # whether as many rows can be replaced; nobody can replace people without a name
+    )
 
     @property
     def relations(self) -> tuple[Relation, ...]:
@@ -112,7 +132,9 @@ class World:
         columns = list(self.schema.columns)
         if self.fixed:
             cells = zip(*rows, strict=True) if rows else ([] for _ in columns)
-            return pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in zip(columns, cells, strict=True)})
+            return pd.DataFrame(
+                {n: pd.Series(c, dtype=object) for n, c in zip(columns, cells, strict=True)}
+            )
         return pd.DataFrame(list(rows), columns=columns)
 
 
@@ -128,7 +150,11 @@ ALONE = World("one row against none", PLAIN, (), (RARE,))
 COMMON = World("values that others have, too", PLAIN, (USUAL, RARE) * 10, (("rare", "no", 5.0),))
 TYPES = World("every type of column", EVERY_TYPE, (TYPICAL,) * 20, (ODD,))
 GUESSED = World(
-    "types as they are guessed", PLAIN, (("usual", "no", 3),) * 20, (("rare", "yes", "?"),), fixed=False
+    "types as they are guessed",
+    PLAIN,
+    (("usual", "no", 3),) * 20,
+    (("rare", "yes", "?"),),
+    fixed=False,
 )
 LISTS = World("long lists of values", LONG, (("p1", "a", "no"),) * 20, (("p9", "c", "yes"),))
 SEVERAL = World(

@@ -1,4 +1,5 @@
-"""Other synthesizers behind one `fit`, one per file; to add one, write a file and add a line to BASELINES."""
+"""Other synthesizers behind one `fit`, one per file; to add one, write a file and add a line to
+BASELINES."""
 
 from typing import Any
 
@@ -38,7 +39,9 @@ def baseline_named(name: str, **options: Any) -> Baseline:
     for option in options:
         if option not in kind.options():
             allowed = ", ".join(kind.options()) or "none"
-            raise InvalidInput(f"The baseline {name} has no option {option}.", f"It has: {allowed}.")
+            raise InvalidInput(
+                f"The baseline {name} has no option {option}.", f"It has: {allowed}."
+            )
     return kind(**options)
 
 

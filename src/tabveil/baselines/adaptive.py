@@ -1,4 +1,5 @@
-"""Choose what a model answers worst, measure it, teach it to the model, repeat (MWEM, and all after it)."""
+"""Choose what a model answers worst, measure it, teach it to the model, repeat (MWEM, and all after
+it)."""
 
 from fractions import Fraction
 from typing import Protocol
@@ -8,11 +9,12 @@ import numpy as np
 from tabveil.curator import Answer, Curator, Workload
 
 
-class Learner(Protocol):
+class Learning(Protocol):
     """A model of the rows that sees noisy answers alone."""
 
     def usable(self, candidates: np.ndarray, done: float) -> np.ndarray:
-        """Those of the candidates that the model has room for, when this share of the rounds is done."""
+        """Those of the candidates that the model has room for, when this share of the rounds is
+        done."""
 
     def expected(self, queries: np.ndarray) -> np.ndarray:
         """The counts that the model expects for these queries, [queries, width]."""
@@ -22,9 +24,15 @@ class Learner(Protocol):
 
 
 def adaptively(
-    curator: Curator, workload: Workload, learner: Learner, rounds: int, rho: Fraction, select: Fraction
+    curator: Curator,
+    workload: Workload,
+    learner: Learning,
+    rounds: int,
+    rho: Fraction,
+    select: Fraction,
 ) -> int:
-    """So many rounds at the same price; `select` is the share of it for choosing. How many were made."""
+    """So many rounds at the same price; `select` is the share of it for choosing. How many were
+    made."""
     family = workload.families[0]
     each, asked = rho / max(1, rounds), np.zeros(0, int)
     noise = curator.noise_of(family, 1, each * (1 - select)) * np.sqrt(2 / np.pi)

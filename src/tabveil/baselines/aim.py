@@ -1,4 +1,5 @@
-"""AIM: the best next marginal of any order, with a price per round that adapts to what is learnt."""
+"""AIM: the best next marginal of any order, with a price per round that adapts to what is
+learnt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +24,9 @@ SELECT_SHARE = Fraction(1, 10)
 class Aim(Binned):
     """McKenna et al. 2022, engine mbi: candidates are all parts of the class-conditional marginals.
 
-    `rounds` is how many rounds the budget is planned for, in columns (16 in the original); it is spent faster
-    where a round taught nothing. What the model answers is read off rows drawn from it.
-    """
+    `rounds` is how many rounds the budget is planned for, in columns (16 in the original); it is
+    spent faster where a round taught nothing. What the model answers is read off rows drawn from
+    it."""
 
     title: ClassVar[str] = "AIM"
     source: ClassVar[str] = "McKenna et al. 2022"
@@ -45,11 +46,15 @@ class Aim(Binned):
         model = Graphical(domain, desk.size, self.iterations, self.most_megabytes)
 
         planned = max(len(domain.axes) + 1, round(self.rounds * len(domain.axes)))
-        select, measure = (desk.left / planned * share for share in (SELECT_SHARE, 1 - SELECT_SHARE))
+        select, measure = (
+            desk.left / planned * share for share in (SELECT_SHARE, 1 - SELECT_SHARE)
+        )
         alone = np.array([c for c, axes in enumerate(candidates) if len(axes) == 1])
         answer = curator.measure(workload, 0, alone, measure * len(alone))
         counted = zip(alone, answer.counts, strict=True)
-        model.learn([(candidates[c], counts[family.filled[c]]) for c, counts in counted], answer.scale)
+        model.learn(
+            [(candidates[c], counts[family.filled[c]]) for c, counts in counted], answer.scale
+        )
         made = 0
         while desk.left > 0:
             if desk.left < 2 * (select + measure):  # the last round takes what is left
@@ -87,13 +92,16 @@ def parts_of(domain: Domain, most_cells: int) -> list[tuple[int, ...]]:
         for part in chain.from_iterable(combinations(whole, k) for k in range(1, len(whole) + 1))
     } | {(axis,) for axis in range(len(domain.axes))}
     small = [
-        part for part in parts if np.prod([domain.sizes[a] for a in part]) <= most_cells or len(part) == 1
+        part
+        for part in parts
+        if np.prod([domain.sizes[a] for a in part]) <= most_cells or len(part) == 1
     ]
     return sorted(small, key=lambda part: (len(part), part))
 
 
 def marginals_of(candidates: Sequence[tuple[int, ...]], domain: Domain) -> Marginals:
-    """Marginals of different order as one family: a missing column is the cell that every row is in."""
+    """Marginals of different order as one family: a missing column is the cell that every row is
+    in."""
     order = max(map(len, candidates))
     cells = [
         [list(range(domain.offsets[a], domain.offsets[a] + domain.sizes[a])) for a in axes]
@@ -107,4 +115,6 @@ def marginals_of(candidates: Sequence[tuple[int, ...]], domain: Domain) -> Margi
 def shared_columns(candidates: Sequence[tuple[int, ...]]) -> np.ndarray:
     """How many columns each candidate shares with all the largest ones together."""
     largest = [set(axes) for axes in candidates if len(axes) == max(map(len, candidates))]
-    return np.array([sum(len(whole & set(axes)) for whole in largest) for axes in candidates], np.int64)
+    return np.array(
+        [sum(len(whole & set(axes)) for whole in largest) for axes in candidates], np.int64
+    )

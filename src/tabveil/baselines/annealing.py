@@ -1,4 +1,5 @@
-"""The projection alone, given exact answers: annealed sharpness against a fixed one. NOT private."""
+"""The projection alone, given exact answers: annealed sharpness against a fixed one. NOT
+private."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,17 +18,17 @@ from tabveil.privacy import Budget, Relation
 from tabveil.queries import Hard, random_mixed_marginals
 from tabveil.schema import Schema
 from tabveil.sources import Source
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
 
 
 @dataclass(frozen=True)
 class Projection(Baseline):
-    """Random 2-way mixed marginals of one number and one category, as in Figure 1 of the RAP++ paper.
+    """Random 2-way mixed marginals of one number and one category, as in Figure 1 of the RAP++
+    paper.
 
-    Every way gets the same number of steps. `sharpness` 0 anneals: σ doubles from 1 to 2^15, and moves shrink
-    as steps sharpen.
-    """
+    Every way gets the same number of steps. `sharpness` 0 anneals: σ doubles from 1 to 2^15, and
+    moves shrink as steps sharpen."""
 
     title: ClassVar[str] = "projection alone"
     source: ClassVar[str] = "Vietri et al. 2022"
@@ -50,7 +51,9 @@ class Projection(Baseline):
     ) -> Fitted:
         codec = Codec(schema)
         parts = [codec.encode(batch) for batch in Source.of(frame, schema).batches()]
-        real = Table(np.concatenate([p.codes for p in parts]), np.concatenate([p.numbers for p in parts]))
+        real = Table(
+            np.concatenate([p.codes for p in parts]), np.concatenate([p.numbers for p in parts])
+        )
         domain, scale = codec.domain, MinMax.of(schema)
         axes = [(axis,) for axis in range(len(domain.axes))]
         family = random_mixed_marginals(
@@ -64,14 +67,17 @@ class Projection(Baseline):
         table, _ = project(start, measured, self._annealing())
         found = np.asarray(family.tally(table.rows(), Hard())) / self.rows
         gaps = np.abs(found - shares)[family.filled]
-        probabilities, numbers = np.asarray(table.probabilities), np.asarray(table.numbers)
+        probabilities, numbers = np.asarray(table.probabilities), np.asarray(table.positions)
 
         def draw(rows: int, random: np.random.Generator) -> pa.Table:
             chosen = random.permutation(np.arange(rows) % self.rows)
             codes = codes_of_each(probabilities[:, chosen], domain, random)
             return codec.decode(Table(codes, scale.numbers(numbers[:, chosen].T)), random)
 
-        notes = {"projected_error_mean": float(gaps.mean()), "projected_error_max": float(gaps.max())}
+        notes = {
+            "projected_error_mean": float(gaps.mean()),
+            "projected_error_max": float(gaps.max()),
+        }
         return Fitted(draw, Fraction(0), relation.value, notes)
 
     def _annealing(self) -> Annealing:

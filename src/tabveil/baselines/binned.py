@@ -1,4 +1,5 @@
-"""Systems that know categories alone: numbers are cut into bins before, and drawn inside them after."""
+"""Systems that know categories alone: numbers are cut into bins before, and drawn inside them
+after."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -22,7 +23,8 @@ Codes = Callable[[int, np.random.Generator], np.ndarray]
 
 
 class BinnedDesk(Desk):
-    """A desk whose rows have categories alone; the bins of its numbers are paid for, where they cost."""
+    """A desk whose rows have categories alone; the bins of its numbers are paid for, where they
+    cost."""
 
     def __init__(
         self,
@@ -47,7 +49,8 @@ class BinnedDesk(Desk):
         return discrete_workload(family, self.domain)
 
     def rounds(self, family: QueryFamily) -> int:
-        """One fewer than columns, as RAP, GEM and MWEM+PGM have it, if there are as many queries."""
+        """One fewer than columns, as RAP, GEM and MWEM+PGM have it, if there are as many
+        queries."""
         return min(max(1, len(self.domain.axes) - 1), len(family))
 
     def decoded(self, codes: np.ndarray, random: np.random.Generator) -> pa.Table:

@@ -10,7 +10,7 @@ from tabveil.curator import Workload
 from tabveil.errors import InvalidInput
 from tabveil.fitting.ranks import learn_ranks
 from tabveil.queries import Marginals, QueryFamily
-from tabveil.tables.scale import Lattice, MinMax, Ranks
+from tabveil.tables.placement import Lattice, MinMax, Ranks
 from tabveil.tables.table import Axis, Domain, Table
 
 QUANTILE_SHARE = Fraction(1, 10)
@@ -36,7 +36,9 @@ class Binning:
     def __call__(self, table: Table) -> Table:
         """The same rows as codes alone."""
         points = self.lattice.points(table.numbers)
-        bins = [np.searchsorted(s, p, "right") - 1 for s, p in zip(self.starts, points.T, strict=True)]
+        bins = [
+            np.searchsorted(s, p, "right") - 1 for s, p in zip(self.starts, points.T, strict=True)
+        ]
         codes = np.column_stack([table.codes, *bins]).astype(np.int32)
         return Table(codes, np.zeros((table.rows, 0)))
 
@@ -46,15 +48,20 @@ class Binning:
         points = np.zeros((len(codes), len(self.starts)))
         for column, (starts, size) in enumerate(zip(self.starts, self.lattice.sizes, strict=True)):
             ends, bins = np.append(starts, size), codes[:, axes + column]
-            points[:, column] = starts[bins] + np.floor(random.random(len(codes)) * np.diff(ends)[bins])
+            points[:, column] = starts[bins] + np.floor(
+                random.random(len(codes)) * np.diff(ends)[bins]
+            )
         return Table(codes[:, :axes].astype(np.int32), self.lattice.numbers(points))
 
 
 def binning_for(desk: Desk, bins: int, kind: str, total: int) -> Binning:
-    """Cut every number into about so many bins: equal ones for nothing, quantiles for a tenth of ρ."""
+    """Cut every number into about so many bins: equal ones for nothing, quantiles for a tenth of
+    ρ."""
     lattice = Lattice.of(desk.codec.schema)
     if kind not in KINDS or bins < 2:
-        raise InvalidInput(f"{bins} {kind} bins cannot be made.", f"Use 2 or more, {' or '.join(KINDS)}.")
+        raise InvalidInput(
+            f"{bins} {kind} bins cannot be made.", f"Use 2 or more, {' or '.join(KINDS)}."
+        )
     if kind == "equal" or not lattice.sizes:
         starts = tuple(_equal(size, bins) for size in lattice.sizes)
     else:
@@ -82,10 +89,13 @@ def _equal(size: int, bins: int) -> np.ndarray:
 
 
 def _quantiles(ranks: Ranks, column: int, bins: int) -> np.ndarray:
-    """Where runs begin that hold the wanted quantiles; a single point that holds one is its own bin."""
+    """Where runs begin that hold the wanted quantiles; a single point that holds one is its own
+    bin."""
     starts, heights = ranks.starts[column], ranks.heights[column]
     ends = np.append(starts, ranks.lattice.sizes[column])
-    holding = np.clip(np.searchsorted(heights, np.arange(bins) / bins, "right") - 1, 0, len(starts) - 1)
+    holding = np.clip(
+        np.searchsorted(heights, np.arange(bins) / bins, "right") - 1, 0, len(starts) - 1
+    )
     single = holding[np.diff(ends)[holding] == 1]
     chosen = np.unique(np.concatenate([[0], ends[holding], ends[single + 1]]))
     return chosen[chosen < ranks.lattice.sizes[column]].astype(np.int64)

@@ -23,14 +23,16 @@ Recode = Callable[[Table], Table]
 
 @dataclass(frozen=True)
 class Embedding:
-    """Whole numbers for each row, [rows, width]; the Euclidean norm of a row's is at most `norm`."""
+    """Whole numbers for each row, [rows, width]; the Euclidean norm of a row's is at most
+    `norm`."""
 
     of: Callable[[Table], np.ndarray]
     norm: int
 
 
 class Desk:
-    """Opens curators that share one allowance, and sells two more looks that curators do not know."""
+    """Opens curators that share one allowance, and sells two more looks that curators do not
+    know."""
 
     def __init__(
         self,
@@ -48,7 +50,9 @@ class Desk:
         self.codec = Codec(schema)
         self.relation = relation
         self._rows: PrivateRows = EncodedRows(Source.of(frame, schema), self.codec)
-        self._allowance = Ledger.in_memory(relation).allowance(budget.rho, f"ε = {budget.epsilon:g}")
+        self._allowance = Ledger.in_memory(relation).allowance(
+            budget.rho, f"ε = {budget.epsilon:g}"
+        )
         self._door = Door(self._allowance, Protection(relation), noise)
         self._exact: tuple[Workload, np.ndarray] | None = None
 
@@ -79,9 +83,8 @@ class Desk:
     def mean(self, embedding: Embedding, total: int, rho: Fraction) -> np.ndarray:
         """The noisy mean of what rows are embedded as, in units of the norm.
 
-        A row more or less moves the sum by its own vector, at most `norm`; a replaced row by the difference
-        of two, at most twice that (docs/proofs/baselines.md).
-        """
+        A row more or less moves the sum by its own vector, at most `norm`; a replaced row by the
+        difference of two, at most twice that (docs/proofs/baselines.md)."""
         moved = embedding.norm * self._door.protection.cells_moved()
 
         def exact() -> np.ndarray:
@@ -100,11 +103,12 @@ class Desk:
         candidates: np.ndarray,
         rho: Fraction,
     ) -> int:
-        """The candidate whose `expected` counts are furthest off, by weight times (L1 error − bias).
+        """The candidate whose `expected` counts are furthest off, by weight times (L1 error −
+        bias).
 
-        Weights and bias are whole and public, so one row moves a score by its weight times what it moves the
-        L1 error: the exponential mechanism needs the largest of these (docs/proofs/baselines.md).
-        """
+        Weights and bias are whole and public, so one row moves a score by its weight times what it
+        moves the L1 error: the exponential mechanism needs the largest of these
+        (docs/proofs/baselines.md)."""
         queries = workload.families[0]
 
         def scores() -> np.ndarray:
@@ -116,7 +120,8 @@ class Desk:
             rho,
             scores,
             groups=[(np.arange(len(candidates)), 1)],
-            sensitivity=int(weights[candidates].max()) * self._door.protection.cells_moved(queries.spread),
+            sensitivity=int(weights[candidates].max())
+            * self._door.protection.cells_moved(queries.cells_moved),
         )
         return int(candidates[chosen[0]])
 

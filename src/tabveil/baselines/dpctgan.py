@@ -1,4 +1,5 @@
-"""DP-CTGAN of smartnoise-synth, in a virtual environment of its own: its pins conflict with everyone's."""
+"""DP-CTGAN of smartnoise-synth, in a virtual environment of its own: its pins conflict with
+everyone's."""
 
 import json
 import os
@@ -30,11 +31,12 @@ DRAWN = 40_000  # rows that its process draws before it ends
 
 @dataclass(frozen=True)
 class DpCtgan(Baseline):
-    """Rosenblatt et al. 2020 (OpenDP): a conditional GAN whose discriminator is trained by noisy gradients.
+    """Rosenblatt et al. 2020 (OpenDP): a conditional GAN whose discriminator is trained by noisy
+    gradients.
 
-    Bounds and categories come from the schema, so nothing is paid for preprocessing. It reads the frequencies
-    of categories for its conditional sampler without paying; its promise is taken as it is given.
-    """
+    Bounds and categories come from the schema, so nothing is paid for preprocessing. It reads the
+    frequencies of categories for its conditional sampler without paying; its promise is taken as it
+    is given."""
 
     title: ClassVar[str] = "DP-CTGAN"
     source: ClassVar[str] = "Rosenblatt et al. 2020, smartnoise-synth"
@@ -67,7 +69,9 @@ class DpCtgan(Baseline):
             "noise": self.noise,
             "rows": DRAWN,
         }
-        with tempfile.TemporaryDirectory(prefix="tabveil-dpctgan-") as name:  # mode 0700: it holds rows
+        with tempfile.TemporaryDirectory(
+            prefix="tabveil-dpctgan-"
+        ) as name:  # mode 0700: it holds rows
             folder = Path(name)
             (folder / "asked.json").write_text(json.dumps(asked))
             pq.write_table(_as_arrow(parts), folder / "rows.parquet")
@@ -78,7 +82,8 @@ class DpCtgan(Baseline):
             )
             if ended.returncode == TOO_SMALL:
                 raise InvalidInput(
-                    f"DP-CTGAN's accountant cannot promise ε = {budget.epsilon:g} at δ = {budget.delta:.2g}.",
+                    f"DP-CTGAN's accountant cannot promise ε = {budget.epsilon:g} at δ = "
+                    f"{budget.delta:.2g}.",
                     "Ask for a larger ε or δ.",
                 )
             if ended.returncode:
@@ -113,7 +118,8 @@ def interpreter() -> Path:
     python = folder_of_environments() / "dpctgan" / "bin" / "python"
     if not python.exists():
         raise InvalidInput(
-            "DP-CTGAN is not installed.", "Make its environment with: tabveil bench --install dpctgan"
+            "DP-CTGAN is not installed.",
+            "Make its environment with: tabveil bench --install dpctgan",
         )
     return python
 

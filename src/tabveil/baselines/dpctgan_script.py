@@ -36,13 +36,14 @@ def main(folder: Path) -> None:
         sys.exit(TOO_SMALL)
 
     def spent(epochs: int, noise: float) -> float:
-        """The ε of so many epochs, by the package's own accountant; each batch takes two noisy steps."""
+        """The ε of so many epochs, by the package's own accountant; each batch takes two noisy
+        steps."""
         steps = 2 * epochs * max(1, len(rows) // batch)
         divergence = privacy_analysis.compute_rdp(batch / len(rows), noise, steps, orders)
         return float(privacy_analysis.get_privacy_spent(orders, divergence, asked["delta"])[0])
 
-    # The package notices only after an epoch that it spent too much. So the epochs are counted beforehand,
-    # with more noise where not even two would fit (one alone it refuses to train).
+    # The package notices only after an epoch that it spent too much. So the epochs are counted
+    # beforehand, with more noise where not even two would fit (one alone it refuses to train).
     noise, epochs = asked["noise"], 2
     while spent(epochs, noise) > asked["epsilon"]:
         noise *= 1.25

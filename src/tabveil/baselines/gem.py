@@ -25,7 +25,8 @@ WIDTHS = (256, 256)
 
 @dataclass(frozen=True)
 class Gem(Binned):
-    """Liu, Vietri and Wu 2021 on binned numbers: fixed random inputs, a network, softmax per column.
+    """Liu, Vietri and Wu 2021 on binned numbers: fixed random inputs, a network, softmax per
+    column.
 
     Without the moving average of its weights; whole class-conditional marginals, d − 1 rounds.
     """
@@ -89,7 +90,12 @@ class Generating:
         self.measured = self.measured.record(0, self.learnt, answer.picks, shares, filled)
         self.learnt += len(answer.picks)
         self.layers = trained(
-            self.layers, self.noise, self.measured, self.domain.sizes, self.steps, self.learning_rate
+            self.layers,
+            self.noise,
+            self.measured,
+            self.domain.sizes,
+            self.steps,
+            self.learning_rate,
         )
 
 
@@ -100,7 +106,12 @@ def made_table(layers: Layers, noise: jax.Array, sizes: tuple[int, ...]) -> Rela
 
 @partial(jax.jit, static_argnames=("sizes", "steps", "rate"))
 def trained(
-    layers: Layers, noise: jax.Array, measured: Measured, sizes: tuple[int, ...], steps: int, rate: float
+    layers: Layers,
+    noise: jax.Array,
+    measured: Measured,
+    sizes: tuple[int, ...],
+    steps: int,
+    rate: float,
 ) -> Layers:
     """The network after some steps of Adam on the squared error to all noisy answers so far."""
     optimiser = optax.adam(rate)

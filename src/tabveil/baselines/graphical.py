@@ -12,11 +12,13 @@ from tabveil.baselines.baseline import required
 from tabveil.tables.table import Domain
 
 SCORED_ROWS = 50_000
-"""Rows drawn from the model to see what it answers: far less time than eliminating variables per query."""
+"""Rows drawn from the model to see what it answers: far less time than eliminating variables per
+query."""
 
 
 class Graphical:
-    """Noisy marginals in, rows out; potentials are fitted by mirror descent, from where they were."""
+    """Noisy marginals in, rows out; potentials are fitted by mirror descent, from where they
+    were."""
 
     def __init__(self, domain: Domain, total: int, iterations: int, most_megabytes: float) -> None:
         self._mbi = required("mbi")
@@ -33,7 +35,9 @@ class Graphical:
     def learn(self, marginals: Sequence[tuple[tuple[int, ...], np.ndarray]], scale: float) -> None:
         """Take noisy counts of some axes each into account, and fit again."""
         for axes, counts in marginals:
-            self._measured.append(self._mbi.LinearMeasurement(counts.astype(float).ravel(), axes, scale))
+            self._measured.append(
+                self._mbi.LinearMeasurement(counts.astype(float).ravel(), axes, scale)
+            )
         with double_precision():
             self._model = self._mbi.estimation.MirrorDescent().estimate(
                 self._domain,
@@ -49,7 +53,8 @@ class Graphical:
             return np.asarray(self._model.project(axes).datavector())
 
     def fits(self, axes: tuple[int, ...], done: float) -> bool:
-        """Whether the model stays small enough with these axes together; it may grow as rounds are done."""
+        """Whether the model stays small enough with these axes together; it may grow as rounds are
+        done."""
         size = self._mbi.junction_tree.hypothetical_model_size(self._domain, [*self.cliques, axes])
         return bool(size <= self._most * done)
 
@@ -58,12 +63,15 @@ class Graphical:
         with double_precision(), _numpy_seeded(int(random.integers(2**32))):
             drawn = self._model.synthetic_data(rows)
         table = drawn.to_dict()
-        return np.column_stack([np.asarray(table[axis]) for axis in self._domain.attributes]).astype(np.int32)
+        return np.column_stack(
+            [np.asarray(table[axis]) for axis in self._domain.attributes]
+        ).astype(np.int32)
 
 
 @contextmanager
 def double_precision() -> Iterator[None]:
-    """64-bit floats, which its line search needs on large tables; our own programs stay as they were."""
+    """64-bit floats, which its line search needs on large tables; our own programs stay as they
+    were."""
     with jax.enable_x64(True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -1,4 +1,5 @@
-"""DP-MERF: one noisy mean of random Fourier features, and a generator trained to have the same mean."""
+"""DP-MERF: one noisy mean of random Fourier features, and a generator trained to have the same
+mean."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from tabveil.fitting.projection import Relaxed
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import GRID
 from tabveil.schema import Schema
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Domain, Table
 
 TURN = 2**12  # steps of the table of cosines
@@ -31,11 +32,11 @@ BATCH = 500
 
 @dataclass(frozen=True)
 class Merf(Baseline):
-    """Harder et al. 2021 for mixed types: the mean embedding of each class of each target, noised once.
+    """Harder et al. 2021 for mixed types: the mean embedding of each class of each target, noised
+    once.
 
-    The features are those of a Gaussian kernel on numbers and one-hot categories together; its width follows
-    from the schema, where the original takes it from the data.
-    """
+    The features are those of a Gaussian kernel on numbers and one-hot categories together; its
+    width follows from the schema, where the original takes it from the data."""
 
     title: ClassVar[str] = "DP-MERF"
     source: ClassVar[str] = "Harder et al. 2021"
@@ -76,7 +77,7 @@ class Merf(Baseline):
             noise = jnp.asarray(random.standard_normal((rows, self.inputs_width)), jnp.float32)
             table = made_table(layers, noise, domain.sizes)
             codes = codes_of_each(np.asarray(table.probabilities), domain, random)
-            numbers = scale.numbers(np.asarray(table.numbers).T)
+            numbers = scale.numbers(np.asarray(table.positions).T)
             return desk.codec.decode(Table(codes, numbers), random)
 
         return Fitted(draw, desk.spent, relation.value, {"features": len(mean)})
@@ -95,7 +96,9 @@ class Waves:
     classes: np.ndarray  # the cells of the classes that means are kept for; none: all rows
 
     @classmethod
-    def random(cls, domain: Domain, scale: MinMax, waves: int, random: np.random.Generator) -> "Waves":
+    def random(
+        cls, domain: Domain, scale: MinMax, waves: int, random: np.random.Generator
+    ) -> "Waves":
         """Frequencies of a Gaussian kernel about as wide as two random rows are apart."""
         apart = math.sqrt(0.6 * len(domain.axes) + len(domain.numerical) / 6)
         size = domain.cells + len(domain.numerical)
@@ -106,17 +109,21 @@ class Waves:
         return cls(domain, scale, np.rint(frequencies * FINE).astype(np.int64), classes)
 
     def __call__(self, table: Table) -> np.ndarray:
-        """The features of each row, [rows, groups × 2 × waves]; only those of its own classes are filled."""
+        """The features of each row, [rows, groups × 2 × waves]; only those of its own classes are
+        filled."""
         cells = self.domain.cells
         phase = self.scale.positions(table).astype(np.int64) @ self.frequencies[cells:]
         for axis, offset in enumerate(self.domain.offsets):
             phase += self.frequencies[offset + table.codes[:, axis]] * GRID
         turn = (phase // (FINE * GRID // TURN)) % TURN
         groups = max(1, len(self.domain.targets))
-        # Rounded towards zero: a row has so many waves of norm at most one in each group, and no more.
+        # Rounded towards zero: a row has so many waves of norm at most one in each group, and no
+        # more.
         size = NORM / math.sqrt(groups * turn.shape[1])
         angles = 2 * math.pi * (np.arange(TURN) + 0.5) / TURN
-        waves = np.stack([np.trunc(size * np.cos(angles)), np.trunc(size * np.sin(angles))]).astype(np.int64)
+        waves = np.stack([np.trunc(size * np.cos(angles)), np.trunc(size * np.sin(angles))]).astype(
+            np.int64
+        )
         found = np.concatenate([waves[0][turn], waves[1][turn]], axis=1)
         if not len(self.classes):
             return found
@@ -146,7 +153,7 @@ def made_table(layers: Layers, noise: jax.Array, sizes: tuple[int, ...]) -> Rela
 def mean_embedding(table: Relaxed, frequencies: jax.Array, shape: Shape) -> jax.Array:
     """The mean features of relaxed rows, as `Waves` has them for real ones."""
     chances = table.probabilities
-    phase = 2 * jnp.pi * (jnp.concatenate([chances, table.numbers]).T @ frequencies)
+    phase = 2 * jnp.pi * (jnp.concatenate([chances, table.positions]).T @ frequencies)
     size = jnp.sqrt(shape.groups * phase.shape[1])
     found = jnp.concatenate([jnp.cos(phase), jnp.sin(phase)], axis=1) / size
     members = chances[jnp.array(shape.classes, int)] if shape.classes else jnp.ones((1, len(found)))

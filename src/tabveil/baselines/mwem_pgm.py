@@ -21,12 +21,12 @@ CONSIDERED = 300  # candidates in a round, drawn at random where there are more
 
 @dataclass(frozen=True)
 class MwemPgm(Binned):
-    """McKenna et al. 2019, engine mbi: d − 1 rounds over class-conditional marginals of binned numbers.
+    """McKenna et al. 2019, engine mbi: d − 1 rounds over class-conditional marginals of binned
+    numbers.
 
-    Every column is measured alone first, and what the model answers is read off rows drawn from it, which
-    takes a fraction of the time; both in its favour. Where there are more than 300 marginals, a round
-    chooses among a random 300 of them.
-    """
+    Every column is measured alone first, and what the model answers is read off rows drawn from it,
+    which takes a fraction of the time; both in its favour. Where there are more than 300 marginals,
+    a round chooses among a random 300 of them."""
 
     title: ClassVar[str] = "MWEM+PGM"
     source: ClassVar[str] = "McKenna et al. 2019"
@@ -74,7 +74,8 @@ class Growing:
     def expected(self, queries: np.ndarray) -> np.ndarray:
         codes = self.model.codes(SCORED_ROWS, self.random)
         rows = Table(codes, np.zeros((len(codes), 0)))
-        # Always as many queries, some of them twice: one compiled program counts them in every round.
+        # Always as many queries, some of them twice: one compiled program counts them in every
+        # round.
         asked = self.family.take(np.resize(queries, min(CONSIDERED, len(self.family))))
         counts = count(discrete_workload(asked, self.domain), rows)[0][: len(queries)]
         return counts * (self.model.total / len(codes))

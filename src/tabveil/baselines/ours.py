@@ -69,7 +69,12 @@ def fitted(
 ) -> Fitted:
     """A release of this package as other systems are seen here."""
     model = RAPpp(
-        schema, budget.epsilon, delta=budget.delta, preset=preset, neighbours=relation.value, seed=seed
+        schema,
+        budget.epsilon,
+        delta=budget.delta,
+        preset=preset,
+        neighbours=relation.value,
+        seed=seed,
     ).fit(frame)
     release = model.release_
 

@@ -32,7 +32,11 @@ class Rap(Binned):
         rounds = desk.rounds(family)
         half = desk.left / (2 * rounds)
         plan = Plan(Fraction(0), ((Ask(0, 1, half, half),),) * rounds)
-        annealing = Annealing.fixed(1.0, self.steps, tolerance=0.0, learning_rate=self.learning_rate)
+        annealing = Annealing.fixed(
+            1.0, self.steps, tolerance=0.0, learning_rate=self.learning_rate
+        )
         start = Relaxed.random(desk.domain, self.rows, jax.random.key(seed))
-        result = rappp(desk.binned(), desk.workload(family), plan, start, annealing, total=desk.size)
+        result = rappp(
+            desk.binned(), desk.workload(family), plan, start, annealing, total=desk.size
+        )
         return drawing(result.table, desk.domain), rounds

@@ -1,4 +1,5 @@
-"""Where a synthesizer should stand: real rows above it, independent columns below it. NOT private."""
+"""Where a synthesizer should stand: real rows above it, independent columns below it. NOT
+private."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,7 +47,8 @@ class Reference(Baseline):
 
 @dataclass(frozen=True)
 class Real(Reference):
-    """All real rows, however many were asked for; without `numbers`, models learn from categories alone."""
+    """All real rows, however many were asked for; without `numbers`, models learn from categories
+    alone."""
 
     title: ClassVar[str] = "real rows"
 
@@ -57,7 +59,8 @@ class Real(Reference):
     ) -> pd.DataFrame:
         if self.numbers:
             return real
-        # The same number everywhere teaches nothing; the smallest one is where models put their zero.
+        # The same number everywhere teaches nothing; the smallest one is where models put their
+        # zero.
         return real.assign(**{name: real[name].min() for name in schema.numerical})
 
 
@@ -83,5 +86,8 @@ class Independent(Reference):
         self, real: pd.DataFrame, schema: Schema, rows: int, random: np.random.Generator
     ) -> pd.DataFrame:
         return pd.DataFrame(
-            {name: real[name].to_numpy()[random.integers(len(real), size=rows)] for name in real.columns}
+            {
+                name: real[name].to_numpy()[random.integers(len(real), size=rows)]
+                for name in real.columns
+            }
         )

@@ -18,7 +18,9 @@ def drawing(table: Relaxed, domain: Domain) -> Codes:
     return codes
 
 
-def codes_of_each(probabilities: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
+def codes_of_each(
+    probabilities: np.ndarray, domain: Domain, random: np.random.Generator
+) -> np.ndarray:
     """One drawn row for each relaxed row, in their order."""
     rows = probabilities.shape[1]
     codes = np.zeros((rows, len(domain.sizes)), np.int32)

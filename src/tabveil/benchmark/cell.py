@@ -40,7 +40,9 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
     budget = cell.budget(len(table.train))
     worked = processor_seconds()
     with timed(seconds, "fit"):
-        fitted = baseline.fit(table.train, table.schema, budget, Relation(cell.neighbours), cell.seed)
+        fitted = baseline.fit(
+            table.train, table.schema, budget, Relation(cell.neighbours), cell.seed
+        )
     worked = processor_seconds() - worked
     with timed(seconds, "sample"):
         synthetic = fitted.sample(cell.synthetic_rows, cell.seed)
@@ -79,18 +81,25 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
 
 
 def all_scores(comparison: Comparison, cell: Cell, answers: Path) -> Iterator[Score]:
-    """Macro F1 of two kinds of models, errors of CM, MM and LT queries, and distances of numbers."""
+    """Macro F1 of two kinds of models, errors of CM, MM and LT queries, and distances of
+    numbers."""
     assert comparison.test is not None
     names = [comparison.domain.axes[target].name for target in comparison.targets]
     for learner in LEARNERS:
         found = f1_by_target(learner, comparison, comparison.synthetic, comparison.test)
         yield Score(learner.name, "mean", float(np.mean(found)))
-        yield from (Score(learner.name, name, value) for name, value in zip(names, found, strict=True))
-    apart = gaps(comparison.real, comparison.synthetic, comparison.domain, class_conditional(comparison))
+        yield from (
+            Score(learner.name, name, value) for name, value in zip(names, found, strict=True)
+        )
+    apart = gaps(
+        comparison.real, comparison.synthetic, comparison.domain, class_conditional(comparison)
+    )
     if apart:
         yield Score("cm_error", "mean", sum(a.total for a in apart) / sum(a.cells for a in apart))
         yield Score("cm_error", "max", max(a.worst for a in apart))
-        yield Score("cm_total_variation", "mean", float(np.mean([a.total_variation for a in apart])))
+        yield Score(
+            "cm_total_variation", "mean", float(np.mean([a.total_variation for a in apart]))
+        )
     asked = [*mixed_queries(comparison, cell.queries), *linear_queries(comparison, cell.queries)]
     kept = kept_answers(cell, answers)
     for queries in asked:
@@ -101,7 +110,9 @@ def all_scores(comparison: Comparison, cell: Cell, answers: Path) -> Iterator[Sc
         yield Score(queries.name, "mean", float(difference.mean()))
         yield Score(queries.name, "max", float(difference.max()))
     keep_answers(cell, answers, kept)
-    yield from (score for score in kolmogorov_smirnov.scores(comparison) if score.subject in ("mean", "max"))
+    yield from (
+        score for score in kolmogorov_smirnov.scores(comparison) if score.subject in ("mean", "max")
+    )
 
 
 def kept_answers(cell: Cell, folder: Path) -> dict[str, np.ndarray]:
@@ -134,7 +145,8 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def processor_seconds() -> float:
-    """What all threads of this process and its children have worked; less moved by others than a clock."""
+    """What all threads of this process and its children have worked; less moved by others than a
+    clock."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 

@@ -46,7 +46,8 @@ def run(
     if outcome.finished:
         out.print(summary(chosen, folder))
         out.print(
-            f"Finished cells are in {folder}. Next: tabveil bench {config} -o {folder} --plot", markup=False
+            f"Finished cells are in {folder}. Next: tabveil bench {config} -o {folder} --plot",
+            markup=False,
         )
     refuse_failures(outcome)
 
@@ -74,7 +75,9 @@ def show(out: Console) -> None:
     experiments = Grid("experiment", "what it shows", "cells", box=SIMPLE)
     for file in sorted(SHIPPED.glob("*.toml")):
         experiment = Experiment.load(file)
-        experiments.add_row(f"benchmarks/{file.name}", experiment.title, str(len(list(experiment.cells()))))
+        experiments.add_row(
+            f"benchmarks/{file.name}", experiment.title, str(len(list(experiment.cells())))
+        )
     out.print(experiments)
     systems = Grid("name", "system", "described by", "columns", "accountant", "options", box=SIMPLE)
     for name, kind in BASELINES.items():

@@ -1,4 +1,5 @@
-"""What a TOML file asks for: datasets × synthesizers × ε × seeds, as cells that can be run one by one."""
+"""What a TOML file asks for: datasets × synthesizers × ε × seeds, as cells that can be run one by
+one."""
 
 import hashlib
 import itertools
@@ -62,7 +63,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A grid of cells, and how to show what comes out. A list as an option stands for one entry per value."""
+    """A grid of cells, and how to show what comes out. A list as an option stands for one entry per
+    value."""
 
     title: str
     dataset: tuple[Mapping[str, Any], ...]
@@ -98,8 +100,12 @@ class Experiment:
                 raise InvalidInput(f"{path}: {name} is not a known key.", hint)
         for name in ("title", "dataset", "synthesizer"):
             if not content.get(name):
-                raise InvalidInput(f"{path} names no {name}.", "Compare it with benchmarks/quick.toml.")
-        settings: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in content.items()}
+                raise InvalidInput(
+                    f"{path} names no {name}.", "Compare it with benchmarks/quick.toml."
+                )
+        settings: dict[str, Any] = {
+            n: tuple(v) if isinstance(v, list) else v for n, v in content.items()
+        }
         made = cls(**settings)
         made.check()
         return made
@@ -107,10 +113,11 @@ class Experiment:
     def check(self) -> None:
         """Refuse what cannot be run before anything is."""
         known = (*TABLES, *DATASETS)
-        for dataset in spread(self.dataset):
+        for dataset in expanded(self.dataset):
             if dataset.get("name") not in known:
                 raise InvalidInput(
-                    f"There is no dataset {dataset.get('name')}.", f"Choose from: {', '.join(known)}."
+                    f"There is no dataset {dataset.get('name')}.",
+                    f"Choose from: {', '.join(known)}.",
                 )
             for option in dataset:
                 allowed = ["name", *default_options(dataset["name"]), "rows"]
@@ -125,7 +132,9 @@ class Experiment:
 
     def cells(self) -> Iterator[Cell]:
         """Every cell; those whose results do not depend on ε come once, and first."""
-        grid = itertools.product(self.seeds, self.epsilons, spread(self.dataset), spread(self.synthesizer))
+        grid = itertools.product(
+            self.seeds, self.epsilons, expanded(self.dataset), expanded(self.synthesizer)
+        )
         found = []
         for seed, epsilon, dataset, synthesizer in grid:
             baseline = baseline_named(**synthesizer)
@@ -145,23 +154,33 @@ class Experiment:
 
     def only(self, synthesizers: list[str]) -> "Experiment":
         """The same experiment with some of its synthesizers."""
-        chosen = tuple(entry for entry in spread(self.synthesizer) if entry["name"] in synthesizers)
+        chosen = tuple(
+            entry for entry in expanded(self.synthesizer) if entry["name"] in synthesizers
+        )
         return replace(self, synthesizer=chosen)
 
 
 def told_apart(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The name and what differs from its defaults, so that experiments share cells that are the same."""
-    return {name: value for name, value in entry.items() if name == "name" or value != defaults.get(name)}
+    """The name and what differs from its defaults, so that experiments share cells that are the
+    same."""
+    return {
+        name: value
+        for name, value in entry.items()
+        if name == "name" or value != defaults.get(name)
+    }
 
 
 def default_options(dataset: str) -> dict[str, Any]:
     """What a dataset is prepared with where nothing is said."""
     if dataset not in TABLES:
         return {}
-    return {name: option.default for name, option in signature(TABLES[dataset].prepare).parameters.items()}
+    return {
+        name: option.default
+        for name, option in signature(TABLES[dataset].prepare).parameters.items()
+    }
 
 
-def spread(entries: tuple[Mapping[str, Any], ...]) -> Iterator[dict[str, Any]]:
+def expanded(entries: tuple[Mapping[str, Any], ...]) -> Iterator[dict[str, Any]]:
     """Every entry, once for each combination of the values that its lists name."""
     for entry in entries:
         lists = [value if isinstance(value, list) else [value] for value in entry.values()]

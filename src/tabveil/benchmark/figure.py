@@ -16,14 +16,17 @@ PANEL = {"width": 190, "height": 150}
 
 
 def draw(experiment: Experiment, out: Path, folder: Path, name: str) -> list[Path]:
-    """Write every figure (SVG) and table (Markdown) of an experiment, and all its rows as Parquet."""
+    """Write every figure (SVG) and table (Markdown) of an experiment, and all its rows as
+    Parquet."""
     rows = tidy(experiment, out)
     folder.mkdir(parents=True, exist_ok=True)
     made = [folder / f"{name}.parquet"]
     atomic_write(made[0], lambda file: rows.convert_dtypes().to_parquet(file, index=False))
     for number, asked in enumerate(experiment.figure):
         chart = figure(rows, experiment.title, **asked)
-        file = folder / (f"{name}.svg" if len(experiment.figure) == 1 else f"{name}-{number + 1}.svg")
+        file = folder / (
+            f"{name}.svg" if len(experiment.figure) == 1 else f"{name}-{number + 1}.svg"
+        )
         atomic_write(file, require("vl_convert").vegalite_to_svg(chart.to_dict()).encode())
         made.append(file)
     for number, asked in enumerate(experiment.table):
@@ -45,11 +48,12 @@ def figure(
     where: Mapping[str, Any] | None = None,
     without: Sequence[str] = (),
 ) -> Any:
-    """One panel per value of `column`: score `y` against `x`, a line per series, bars from least to most.
+    """One panel per value of `column`: score `y` against `x`, a line per series, bars from least to
+    most.
 
-    `x` is something that cells differ in, or another score of theirs. Where it is missing, or has the value
-    `flat`, the score is one dashed line across the panel. Systems `without` are not drawn.
-    """
+    `x` is something that cells differ in, or another score of theirs. Where it is missing, or has
+    the value `flat`, the score is one dashed line across the panel. Systems `without` are not
+    drawn."""
     alt = altair()
     points = points_of(rows[~rows["synthesizer"].isin(without)], x, y, column, where or {})
     level = points[x].isna() | (points[x] == flat)
@@ -57,11 +61,19 @@ def figure(
     grouped = list(dict.fromkeys(grouped))
     values = {"score": ("score", "mean"), "least": ("score", "min"), "most": ("score", "max")}
     along = {} if x in grouped else {x: (x, "mean")}
-    lines = points[~level].groupby(grouped, dropna=False, sort=False).agg(**values, **along).reset_index()
+    lines = (
+        points[~level]
+        .groupby(grouped, dropna=False, sort=False)
+        .agg(**values, **along)
+        .reset_index()
+    )
     levels = points[level].groupby([column, series], sort=False).agg(**values).reset_index()
     frame = pd.concat([lines.assign(kind="line"), levels.assign(kind="level")], ignore_index=True)
     tight = {"nice": False, "padding": 6}
-    kinds = {n: alt.Scale(type="log", **tight) if n in logarithmic else alt.Scale(zero=False) for n in "xy"}
+    kinds = {
+        n: alt.Scale(type="log", **tight) if n in logarithmic else alt.Scale(zero=False)
+        for n in "xy"
+    }
     encoded = {
         "y": alt.Y("score:Q", title=TITLES.get(y, SCORES.get(y, y)), scale=kinds["y"]),
         "color": alt.Color(f"{series}:N", title=None, sort=None, legend=alt.Legend(labelLimit=260)),
@@ -82,11 +94,16 @@ def figure(
     return chart.configure(background="white").configure_axis(grid=False)
 
 
-def points_of(rows: pd.DataFrame, x: str, y: str, column: str, where: Mapping[str, Any]) -> pd.DataFrame:
-    """One row per cell (and target, if targets are the panels) with its score and its place along x."""
+def points_of(
+    rows: pd.DataFrame, x: str, y: str, column: str, where: Mapping[str, Any]
+) -> pd.DataFrame:
+    """One row per cell (and target, if targets are the panels) with its score and its place along
+    x."""
     for name, value in where.items():
         rows = rows[rows[name] == value]
-    subjects = ~rows["subject"].isin(["mean", "max"]) if column == "subject" else rows["subject"] == "mean"
+    subjects = (
+        ~rows["subject"].isin(["mean", "max"]) if column == "subject" else rows["subject"] == "mean"
+    )
     points = rows[(rows["metric"] == y) & subjects].rename(columns={"value": "score"})
     if points.empty:
         known = ", ".join(sorted(set(rows["metric"])))

@@ -41,7 +41,9 @@ def tidy(experiment: Experiment, out: Path) -> pd.DataFrame:
         if file.is_file():
             rows += rows_of(cell, json.loads(file.read_text(encoding="utf-8")))
     if not rows:
-        raise InvalidInput(f"{out} holds no result of this experiment.", "Run it first, without --plot.")
+        raise InvalidInput(
+            f"{out} holds no result of this experiment.", "Run it first, without --plot."
+        )
     return pd.DataFrame(rows)
 
 
@@ -49,7 +51,9 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The scores of one result; a cell that was not finished has its time alone."""
     system, options = BASELINES[cell.synthesizer["name"]].title, without_name(cell.synthesizer)
     known = {
-        name: v for name, v in default_options(cell.dataset["name"]).items() if name in ("task", "state")
+        name: v
+        for name, v in default_options(cell.dataset["name"]).items()
+        if name in ("task", "state")
     }
     table = {"name": cell.dataset["name"], **known, **cell.dataset}
     dataset = words({name: value for name, value in table.items() if value != POOLED})
@@ -63,7 +67,10 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         "system": system,
         "options": words(options),
         "named": ", ".join(filter(None, [system, words(options)])),
-        **{f"option_{name}": value for name, value in asdict(baseline_named(**cell.synthesizer)).items()},
+        **{
+            f"option_{name}": value
+            for name, value in asdict(baseline_named(**cell.synthesizer)).items()
+        },
         "epsilon": cell.epsilon,
         "seed": cell.seed,
         "status": result["status"],
@@ -76,10 +83,15 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
     }
     scores = [(s["metric"], s["subject"], s["value"]) for s in result.get("scores", ())]
     scores += [("fit_seconds", "mean", result["seconds"]["fit"])]
-    scores += [(name, "mean", result[name]) for name in ("processor_seconds", "gigabytes") if name in result]
+    scores += [
+        (name, "mean", result[name])
+        for name in ("processor_seconds", "gigabytes")
+        if name in result
+    ]
     scores += [(name, "mean", value) for name, value in result.get("notes", {}).items()]
     return [
-        {**about, "metric": metric, "subject": subject, "value": value} for metric, subject, value in scores
+        {**about, "metric": metric, "subject": subject, "value": value}
+        for metric, subject, value in scores
     ]
 
 
@@ -115,7 +127,8 @@ def means(
     subject: str = "mean",
     spread: bool = False,
 ) -> pd.DataFrame:
-    """Means over seeds, one line per combination of `along`; with `across`, one column per value of that.
+    """Means over seeds, one line per combination of `along`; with `across`, one column per value of
+    that.
 
     With `spread` each is spelled with its standard deviation, where there are several seeds.
     """
@@ -125,7 +138,13 @@ def means(
 
     def over_seeds(how: Literal["mean", "std"]) -> pd.DataFrame:
         return chosen.pivot_table(
-            index=along, columns=wide, values="value", aggfunc=how, dropna=False, sort=False, observed=True
+            index=along,
+            columns=wide,
+            values="value",
+            aggfunc=how,
+            dropna=False,
+            sort=False,
+            observed=True,
         )
 
     table = over_seeds("mean")
@@ -134,19 +153,23 @@ def means(
     if spread:
         deviations = over_seeds("std").reindex_like(table)
         table = table.combine(deviations, lambda means, by: means.combine(by, spelled))
-    table.columns = pd.Index([heading(column, across, alone=len(scores) == 1) for column in table.columns])
+    table.columns = pd.Index(
+        [heading(column, across, alone=len(scores) == 1) for column in table.columns]
+    )
     return table.assign(seeds=seeds.reindex(table.index)).reset_index()
 
 
 def spelled(mean: float, deviation: float) -> str:
-    """A mean over seeds with how far they lie apart; a gap is a dash, and one seed has no deviation."""
+    """A mean over seeds with how far they lie apart; a gap is a dash, and one seed has no
+    deviation."""
     if deviation != deviation:
         return shown(mean)
     return f"{shown(mean)} ± {np.format_float_positional(deviation, 1, fractional=False, trim='-')}"
 
 
 def heading(column: Any, across: str | None, alone: bool) -> str:
-    """What a column of means is called: its score, and the value it stands for; that alone, if it can."""
+    """What a column of means is called: its score, and the value it stands for; that alone, if it
+    can."""
     if across is None:
         return SCORES.get(column, str(column))
     score, value = column
@@ -171,6 +194,10 @@ def shown(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return (
-            f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 0.1 else f"{value:.2g}"
+            f"{value:,.0f}"
+            if abs(value) >= 100
+            else f"{value:.3g}"
+            if abs(value) >= 0.1
+            else f"{value:.2g}"
         )
     return str(value)

@@ -1,4 +1,5 @@
-"""Cells that are not finished yet, each in a process of its own; whatever ends well is kept at once."""
+"""Cells that are not finished yet, each in a process of its own; whatever ends well is kept at
+once."""
 
 import json
 import os
@@ -54,7 +55,8 @@ def run(
     limit: float | None = None,
     console: Console,
 ) -> Outcome:
-    """Run what is missing of an experiment; stopping it loses only the cells that were under way."""
+    """Run what is missing of an experiment; stopping it loses only the cells that were under
+    way."""
     cells = list(experiment.cells())
     for name in ("cells", "answers", "logs"):
         (out / name).mkdir(parents=True, exist_ok=True)
@@ -136,7 +138,11 @@ def stop(running: Sequence[Running]) -> None:
 
 def give_up(out: Path, one: Running) -> None:
     """Write down that a cell was not finished within its time."""
-    result = {"cell": one.cell.to_dict(), "status": "unfinished", "seconds": {"fit": round(one.seconds, 1)}}
+    result = {
+        "cell": one.cell.to_dict(),
+        "status": "unfinished",
+        "seconds": {"fit": round(one.seconds, 1)},
+    }
     atomic_write(result_file(out, one.cell), json.dumps(result, indent=1).encode())
 
 
@@ -164,8 +170,15 @@ def result_file(out: Path, cell: Cell) -> Path:
 @contextmanager
 def progress(console: Console, title: str, total: int, done: int) -> Iterator[Any]:
     """A bar over all cells on a terminal, and a line for each cell where there is none."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task(title, total=total, completed=done)
 
         def advance(name: str) -> None:
@@ -181,4 +194,6 @@ def refuse_failures(outcome: Outcome) -> None:
     """One line for all cells that failed, after the others are done."""
     if outcome.failed:
         more = f" ({len(outcome.failed)} cells failed)" if len(outcome.failed) > 1 else ""
-        raise TabveilError(f"{outcome.failed[0]}{more}", "All other cells are kept; run the command again.")
+        raise TabveilError(
+            f"{outcome.failed[0]}{more}", "All other cells are kept; run the command again."
+        )

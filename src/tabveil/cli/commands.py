@@ -38,13 +38,16 @@ from tabveil.sources.drafting import draft_schema
 app = typer.Typer(
     name="tabveil",
     no_args_is_help=True,
-    pretty_exceptions_enable=False,  # a pretty traceback prints local variables, and those may hold rows
+    # a pretty traceback prints local variables, and those may hold rows
+    pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 schema_app = typer.Typer(
     help="Draft and check the schema: what may be known about a table.", no_args_is_help=True
 )
-ledger_app = typer.Typer(help="What was spent on a dataset, and what is left.", no_args_is_help=True)
+ledger_app = typer.Typer(
+    help="What was spent on a dataset, and what is left.", no_args_is_help=True
+)
 app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")
 
@@ -55,21 +58,30 @@ DEFAULT = PresetName("default")
 ToolName = StrEnum("ToolName", {name: name for name in IMPORTERS})  # type: ignore[misc]
 EngineName = StrEnum("EngineName", {name: name for name in ENGINES})  # type: ignore[misc]
 HERE = EngineName("local")
-Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz or .parquet file, or a folder of Parquet files.")]
+Data = Annotated[
+    Path, typer.Argument(help="A .csv, .csv.gz or .parquet file, or a folder of Parquet files.")
+]
 Table = Annotated[
     str,
     typer.Argument(
-        help="A .csv, .csv.gz or .parquet file, a folder of Parquet files (also s3://...), or a Spark table."
+        help=(
+            "A .csv, .csv.gz or .parquet file, a folder of Parquet files (also s3://...), or a "
+            "Spark table."
+        )
     ),
 ]
 LedgerFile = Annotated[
     Path | None,
-    typer.Option("--ledger", help="Where costs are written down. [default: DATA.ledger, beside the data]"),
+    typer.Option(
+        "--ledger", help="Where costs are written down. [default: DATA.ledger, beside the data]"
+    ),
 ]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema file, YAML or JSON.")]
 Targets = Annotated[
     list[str] | None,
-    typer.Option("--target", help="A column to predict, instead of the schema's targets; repeat for more."),
+    typer.Option(
+        "--target", help="A column to predict, instead of the schema's targets; repeat for more."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -84,7 +96,9 @@ def _say_version(asked: bool) -> None:
 def tabveil(
     asked: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is."),
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, help="Say which version this is."
+        ),
     ] = False,
 ) -> None:
     """Differentially private synthetic tables: fit once, sample as often as you like."""
@@ -108,8 +122,11 @@ def demo(
 
 
 def _free(folder: Path) -> Path:
-    """The folder, or the first of folder-2, folder-3, ... that does not exist yet: nothing is overwritten."""
-    names = itertools.chain([folder], (folder.with_name(f"{folder.name}-{i}") for i in itertools.count(2)))
+    """The folder, or the first of folder-2, folder-3, ... that does not exist yet: nothing is
+    overwritten."""
+    names = itertools.chain(
+        [folder], (folder.with_name(f"{folder.name}-{i}") for i in itertools.count(2))
+    )
     return next(name for name in names if not os.path.lexists(name))
 
 
@@ -121,23 +138,31 @@ def schema_init(
     ),
     public: Annotated[
         bool,
-        typer.Option("--public", help="The data's own categories and ranges may be published: copy them."),
+        typer.Option(
+            "--public", help="The data's own categories and ranges may be published: copy them."
+        ),
     ] = False,
     epsilon: Annotated[
-        float | None, typer.Option(help="Find categories and ranges with differential privacy, at this ε.")
+        float | None,
+        typer.Option(help="Find categories and ranges with differential privacy, at this ε."),
     ] = None,
     delta: Annotated[float, typer.Option(help="The δ of what is found.")] = DISCOVERY_DELTA,
     ledger: LedgerFile = None,
     neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
     unit: Annotated[
         str | None,
-        typer.Option(help="The column that says whose row it is, where people with several are protected."),
+        typer.Option(
+            help="The column that says whose row it is, where people with several are protected."
+        ),
     ] = None,
     max_rows: Annotated[
         int | None, typer.Option(min=1, help="How many rows of each person are kept, with --unit.")
     ] = None,
     header: Annotated[
-        bool, typer.Option("--header", help="The first line of the CSV file holds names, odd as they look.")
+        bool,
+        typer.Option(
+            "--header", help="The first line of the CSV file holds names, odd as they look."
+        ),
     ] = False,
 ) -> None:
     """Draft a schema: names and types, with TODO where only you may say what is public.
@@ -146,19 +171,25 @@ def schema_init(
 
     Example: `tabveil schema init people.csv --epsilon 0.1 -o schema.yaml`
 
-    Example: `tabveil schema init visits.csv --epsilon 0.1 --unit patient --max-rows 5 -o schema.yaml`
-    """
+    Example: `tabveil schema init visits.csv --epsilon 0.1 --unit patient --max-rows 5 -o
+    schema.yaml`"""
     require_new(schema)
     if (unit is None) != (max_rows is None):
-        raise InvalidInput("--unit and --max-rows go together.", "For example --unit patient --max-rows 5.")
+        raise InvalidInput(
+            "--unit and --max-rows go together.", "For example --unit patient --max-rows 5."
+        )
     person = {"unit": unit, "max_rows": max_rows} if unit is not None else None
     if epsilon is None:
-        draft = draft_schema(_named(data, header), public=public) | ({"privacy": person} if person else {})
+        draft = draft_schema(_named(data, header), public=public) | (
+            {"privacy": person} if person else {}
+        )
         if unit is not None:
             draft["columns"].pop(unit, None)  # it says whose row it is, and is not learnt
         save_document(draft, schema)
     elif public:
-        raise InvalidInput("--public copies for free what --epsilon would pay for.", "Give one of them.")
+        raise InvalidInput(
+            "--public copies for free what --epsilon would pay for.", "Give one of them."
+        )
     else:
         ledger = ledger or ledger_beside(str(data))
         _say_spent_before(ledger)
@@ -172,13 +203,16 @@ def schema_init(
             save=schema,
         )
         _say(f"The cost is in {ledger}, where every fit on this table will be, too.")
-    todo = " Replace each TODO by what is publicly known; do not read it off the data." * bool(_todos(draft))
+    todo = " Replace each TODO by what is publicly known; do not read it off the data." * bool(
+        _todos(draft)
+    )
     guessed = "" if public or epsilon else " Types were guessed from the cells: check them, too."
     _say(f"Wrote {schema} with {len(draft['columns'])} columns.{todo}{guessed}")
 
 
 def _named(data: Path, header: bool) -> object:
-    """The table; where its first line looks like data, its owner says whether that holds the names."""
+    """The table; where its first line looks like data, its owner says whether that holds the
+    names."""
     table = opened(data)
     question = f"The first line of {table.what} looks like data. Does it hold the column names?"
     if table.in_doubt and (header or (sys.stdin.isatty() and typer.confirm(question))):
@@ -188,7 +222,8 @@ def _named(data: Path, header: bool) -> object:
 
 @schema_app.command("check")
 def schema_check(data: Data, schema: SchemaFile, as_json: AsJson = False) -> None:
-    """Check a table against its schema; names columns and rules, never a value. For the owner's eyes.
+    """Check a table against its schema; names columns and rules, never a value. For the owner's
+    eyes.
 
     Example: `tabveil schema check people.csv --schema schema.yaml`
     """
@@ -197,7 +232,10 @@ def schema_check(data: Data, schema: SchemaFile, as_json: AsJson = False) -> Non
         print(json.dumps({"ok": not found, "problems": found}))
     elif found:
         out.print("\n".join(f"- {line}" for line in found), markup=False)
-        out.print("\n`fit` would run all the same and map such cells as docs/schema.md says.", markup=False)
+        out.print(
+            "\n`fit` would run all the same and map such cells as docs/schema.md says.",
+            markup=False,
+        )
     else:
         out.print("Every cell fits the schema.")
     if found:
@@ -255,10 +293,14 @@ def fit(
     targets: Targets = None,
     preset: Annotated[PresetName, typer.Option(help="How to spend the budget.")] = DEFAULT,
     neighbours: Annotated[
-        Relation, typer.Option(help="What is protected: one row added or removed, or one row replaced.")
+        Relation,
+        typer.Option(help="What is protected: one row added or removed, or one row replaced."),
     ] = Relation.ADD_REMOVE,
     seed: Annotated[
-        int, typer.Option(help="Drives public choices such as the start of the optimiser; never the noise.")
+        int,
+        typer.Option(
+            help="Drives public choices such as the start of the optimiser; never the noise."
+        ),
     ] = 0,
     ledger: LedgerFile = None,
     engine: Annotated[EngineName, typer.Option(help="Where rows are counted.")] = HERE,
@@ -267,7 +309,9 @@ def fit(
     ] = None,
     log: Annotated[
         Path | None,
-        typer.Option("--log-file", help="Append the course of the fit to this file; nothing private."),
+        typer.Option(
+            "--log-file", help="Append the course of the fit to this file; nothing private."
+        ),
     ] = None,
 ) -> None:
     """Spend the budget once and write a release that anyone may sample from.
@@ -292,7 +336,8 @@ def fit(
         model.fit(data, watch=watch, save=release)
     if model.recalled_:
         out.print(
-            f"Went on where an earlier run stopped: {model.recalled_} answers were not paid for again.",
+            f"Went on where an earlier run stopped: {model.recalled_} answers were not paid for "
+            "again.",
             markup=False,
         )
     out.print(f"Wrote {release}. {model.release_.privacy['promise']}", markup=False)
@@ -306,7 +351,8 @@ def fit(
 
 
 def _say(text: str) -> None:
-    """One sentence or two, on one line: a terminal breaks it where it likes, a program does not have to."""
+    """One sentence or two, on one line: a terminal breaks it where it likes, a program does not
+    have to."""
     out.print(text, markup=False, soft_wrap=True)
 
 
@@ -316,9 +362,11 @@ def _todos(draft: dict[str, Any]) -> int:
 
 
 def ledger_beside(data: str) -> Path:
-    """The ledger of a table unless another is named: beside it, so that the next fit finds it again."""
+    """The ledger of a table unless another is named: beside it, so that the next fit finds it
+    again."""
     path = Path(data.removeprefix("file://"))
-    # A table in a cluster or in a cloud has no place on this machine: its ledger lies where one works.
+    # A table in a cluster or in a cloud has no place on this machine: its ledger lies where one
+    # works.
     return path.with_name(path.name + ".ledger") if path.exists() else Path(path.name + ".ledger")
 
 
@@ -351,13 +399,18 @@ def sample(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Only rows with sex=F, sex=F|M, age=30..40 or wage=missing; repeat for more."),
+        typer.Option(
+            help="Only rows with sex=F, sex=F|M, age=30..40 or wage=missing; repeat for more."
+        ),
     ] = None,
     raw: Annotated[
         bool,
         typer.Option(
             "--raw",
-            help="Write texts to CSV as they are, also those that a spreadsheet would run as formulas.",
+            help=(
+                "Write texts to CSV as they are, also those that a spreadsheet would run as "
+                "formulas."
+            ),
         ),
     ] = False,
 ) -> None:
@@ -375,7 +428,9 @@ def sample(
     out.print(f"Wrote {rows:,} synthetic rows to {file}.", markup=False)
     if wanted:
         left, of = loaded.effective_rows(wanted), loaded.probabilities.shape[1]
-        out.print(f"They rest on about {left:,.0f} of the release's {of:,} relaxed rows.", markup=False)
+        out.print(
+            f"They rest on about {left:,.0f} of the release's {of:,} relaxed rows.", markup=False
+        )
 
 
 @app.command()
@@ -386,7 +441,10 @@ def evaluate(
     test: Annotated[
         Path | None,
         typer.Option(
-            help="Real rows kept aside; without them there are no model scores and no reference values."
+            help=(
+                "Real rows kept aside; without them there are no model scores and no reference "
+                "values."
+            )
         ),
     ] = None,
     targets: Targets = None,
@@ -394,8 +452,8 @@ def evaluate(
 ) -> None:
     """Compare synthetic with real rows. NOT private: for the owner's eyes.
 
-    Example: `tabveil evaluate --real train.csv --test test.csv --synthetic s.csv --schema schema.yaml`
-    """
+    Example: `tabveil evaluate --real train.csv --test test.csv --synthetic s.csv --schema
+    schema.yaml`"""
     with stage_bar(err) as watch:
         scores = tv.evaluate(
             real=real,
@@ -417,8 +475,12 @@ def evaluate(
 
 @app.command()
 def audit(
-    quick: Annotated[bool, typer.Option("--quick", help="A few minutes instead of most of an hour.")] = False,
-    file: Annotated[Path | None, typer.Option("--json", help="Also write the findings to this file.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few minutes instead of most of an hour.")
+    ] = False,
+    file: Annotated[
+        Path | None, typer.Option("--json", help="Also write the findings to this file.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="How many processes at a time.")] = None,
     runs: Annotated[
         int | None,
@@ -452,14 +514,20 @@ def report(
         typer.Option("-o", "--out", help="[default: report.html, or internal-NOT-PRIVATE.html]"),
     ] = None,
     internal: Annotated[
-        bool, typer.Option("--internal", help="Compare with real rows: NOT private, for the owner's eyes.")
+        bool,
+        typer.Option(
+            "--internal", help="Compare with real rows: NOT private, for the owner's eyes."
+        ),
     ] = False,
-    real: Annotated[Path | None, typer.Option(help="The real training rows, for the internal page.")] = None,
+    real: Annotated[
+        Path | None, typer.Option(help="The real training rows, for the internal page.")
+    ] = None,
     test: Annotated[
         Path | None, typer.Option(help="Real rows kept aside, for models and privacy checks.")
     ] = None,
 ) -> None:
-    """Write one offline page about a release: noisy measurements and synthetic rows only, or the owner's.
+    """Write one offline page about a release: noisy measurements and synthetic rows only, or the
+    owner's.
 
     Example: `tabveil report release -o report.html`
     """
@@ -489,7 +557,8 @@ def plan(
     targets: Targets = None,
     neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
     want_error: Annotated[
-        float | None, typer.Option("--want-error", help="Find the ε for this mean error instead, e.g. 0.01.")
+        float | None,
+        typer.Option("--want-error", help="Find the ε for this mean error instead, e.g. 0.01."),
     ] = None,
     file: Annotated[Path | None, typer.Option("-o", "--out", help="Also write a page.")] = None,
     as_json: AsJson = False,
@@ -501,7 +570,9 @@ def plan(
     from tabveil.fitting.forecast import epsilon_for, forecast, summary_tables
 
     if (epsilon is None) == (want_error is None):
-        raise InvalidInput("A plan needs either an ε or a wanted error.", "Give --epsilon or --want-error.")
+        raise InvalidInput(
+            "A plan needs either an ε or a wanted error.", "Give --epsilon or --want-error."
+        )
     if file:
         require_new(file)
     declared = tv.Schema.load(schema)
@@ -526,27 +597,35 @@ def plan(
 
 @app.command()
 def bench(
-    config: Annotated[Path | None, typer.Argument(help="A TOML file that describes an experiment.")] = None,
-    folder: Annotated[Path, typer.Option("-o", "--out", help="Where results are kept, cell by cell.")] = Path(
-        "results"
-    ),
+    config: Annotated[
+        Path | None, typer.Argument(help="A TOML file that describes an experiment.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("-o", "--out", help="Where results are kept, cell by cell.")
+    ] = Path("results"),
     data: Annotated[
-        Path | None, typer.Option("--data-dir", help="Where the real tables lie. [default: $TABVEIL_DATA]")
+        Path | None,
+        typer.Option("--data-dir", help="Where the real tables lie. [default: $TABVEIL_DATA]"),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="How many cells to run at once.")] = 1,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only this synthesizer of the experiment; repeat for more.")
+        list[str] | None,
+        typer.Option(help="Only this synthesizer of the experiment; repeat for more."),
     ] = None,
-    limit: Annotated[float | None, typer.Option(help="Seconds after which a cell is given up.")] = None,
+    limit: Annotated[
+        float | None, typer.Option(help="Seconds after which a cell is given up.")
+    ] = None,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Draw figures and tables from what is finished; run nothing.")
+        bool,
+        typer.Option("--plot", help="Draw figures and tables from what is finished; run nothing."),
     ] = False,
     figures: Annotated[
         Path | None, typer.Option(help="Where figures and tables go. [default: OUT/figures]")
     ] = None,
     shipped: Annotated[bool, typer.Option("--list", help="Show experiments and systems.")] = False,
     install: Annotated[
-        str | None, typer.Option(help="Make the environment of a system that needs its own: dpctgan.")
+        str | None,
+        typer.Option(help="Make the environment of a system that needs its own: dpctgan."),
     ] = None,
 ) -> None:
     """Compare synthesizers on real tables. NOT private: for researchers and the owner's eyes.
@@ -561,7 +640,9 @@ def bench(
         command.show(out) if shipped else command.install(install or "", out)
         return
     if config is None:
-        raise InvalidInput("No experiment is named.", "tabveil bench --list shows those that are shipped.")
+        raise InvalidInput(
+            "No experiment is named.", "tabveil bench --list shows those that are shipped."
+        )
     if plot:
         command.plot(config, folder, figures or folder / "figures", out)
     else:
@@ -571,7 +652,9 @@ def bench(
 @ledger_app.command("new")
 def ledger_new(
     file: Annotated[Path, typer.Argument(help="The ledger file to create.")],
-    epsilon: Annotated[float, typer.Option(help="The most that all fits on this data together may spend.")],
+    epsilon: Annotated[
+        float, typer.Option(help="The most that all fits on this data together may spend.")
+    ],
     delta: Annotated[float, typer.Option(help="The δ of that promise.")] = DELTA,
     neighbours: Annotated[
         Relation, typer.Option(help="The relation all fits must use.")
@@ -583,14 +666,17 @@ def ledger_new(
     """
     require_new(file)
     Ledger.open(file, neighbours, limit=Budget(epsilon, delta)).close()
-    out.print(f"Wrote {file}: all fits that name it may spend ε = {epsilon:g} together.", markup=False)
+    out.print(
+        f"Wrote {file}: all fits that name it may spend ε = {epsilon:g} together.", markup=False
+    )
 
 
 @ledger_app.command("show")
 def ledger_show(
     file: Annotated[Path, typer.Argument(help="A ledger file.")],
     delta: Annotated[
-        float | None, typer.Option(help="The δ at which to state ε. [default: the limit's, or 1e-9]")
+        float | None,
+        typer.Option(help="The δ at which to state ε. [default: the limit's, or 1e-9]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -614,7 +700,8 @@ def ledger_verify(
     releases: Annotated[list[Path], typer.Argument(help="Releases that were charged to it.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check that a ledger still is the one that these releases were charged to: not cut, forked or replaced.
+    """Check that a ledger still is the one that these releases were charged to: not cut, forked or
+    replaced.
 
     Example: `tabveil ledger verify people.csv.ledger release-2025 release-2026`
     """
@@ -675,7 +762,8 @@ def _balance(ledger: Ledger, delta: float) -> str:
     """What was spent and what is left, in one sentence."""
     rest = ledger.delta_left(delta)
     spent = (
-        f"ρ = {float(ledger.spent):.4g}, that is ε = {epsilon_of(ledger.spent, rest):.4g} at δ = {delta:g}"
+        f"ρ = {float(ledger.spent):.4g}, that is ε = {epsilon_of(ledger.spent, rest):.4g} at δ = "
+        f"{delta:g}"
     )
     left = "no limit is set"
     if ledger.limit and ledger.left is not None:
@@ -687,7 +775,8 @@ def _balance(ledger: Ledger, delta: float) -> str:
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one line and an exit code, never a traceback."""
+    """Run the command line; a user's mistake ends in one line and an exit code, never a
+    traceback."""
     try:
         app()
     except TabveilError as problem:
@@ -706,7 +795,8 @@ def main() -> None:
             raise
         # The text of an unforeseen error may quote a cell, so only its type is shown.
         err.print(
-            f"Unexpected {type(problem).__name__}; no release was written, what is spent stays spent.\n"
+            f"Unexpected {type(problem).__name__}; no release was written, what is spent stays "
+            "spent.\n"
             "Hint: TABVEIL_DEBUG=1 shows the traceback (it may quote data: for the owner's eyes).",
             markup=False,
         )

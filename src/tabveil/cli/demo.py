@@ -1,4 +1,5 @@
-"""The main job on simulated data: what a data owner would do on a Monday, from table to synthetic rows."""
+"""The main job on simulated data: what a data owner would do on a Monday, from table to synthetic
+rows."""
 
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def run_demo(folder: Path, epsilon: float, rows: int, console: Console) -> None:
         ):
             line = scores[(scores["metric"] == metric) & (scores["subject"] == target)].iloc[0]
             console.print(
-                f"  {target:<16} {label:<20} synthetic {line['value']:.3f}   real {line['reference']:.3f}",
+                f"  {target:<16} {label:<20} synthetic {line['value']:.3f}   real "
+                f"{line['reference']:.3f}",
                 highlight=False,
             )
     console.print(summary_table(scores))
@@ -66,8 +68,10 @@ def _places(folder: Path) -> str:
     return "\n".join(
         [
             *(look if report.exists() else []),
-            f"Look at {folder}/synthetic.csv: rows like those in {folder}/train.csv that belong to nobody.",
-            f"{folder}/release may be published. Draw more: tabveil sample {folder}/release -o more.csv",
+            f"Look at {folder}/synthetic.csv: rows like those in {folder}/train.csv that belong "
+            "to nobody.",
+            f"{folder}/release may be published. Draw more: tabveil sample {folder}/release -o "
+            "more.csv",
             f"What it cost: tabveil ledger show {folder}/train.csv.ledger",
         ]
     )

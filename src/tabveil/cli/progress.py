@@ -1,4 +1,5 @@
-"""Progress of long commands on a terminal: stage, round, noisy loss and time left; nothing private."""
+"""Progress of long commands on a terminal: stage, round, noisy loss and time left; nothing
+private."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,9 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task("Counting rows", total=None)
 
         def watch(status: Status) -> None:
@@ -54,9 +57,17 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
 
 @contextmanager
 def stage_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a watcher that is told which stage of how many begins; for commands that do not fit anything."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    """Yield a watcher that is told which stage of how many begins; for commands that do not fit
+    anything."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task("Reading", total=None)
 
         def watch(stage: str, done: int, total: int) -> None:

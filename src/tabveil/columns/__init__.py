@@ -1,9 +1,10 @@
-"""The types of columns, one file each: how a rule is checked, how cells become codes or numbers, and back."""
+"""The types of columns, one file each: how a rule is checked, how cells become codes or numbers,
+and back."""
 
-from tabveil.columns.categorical import MISSING, OTHER, Boolean, Categorical, Labels
+from tabveil.columns.categorical import MISSING, OTHER, Boolean, Categorical, CategoryCodec
 from tabveil.columns.ids import Drop, Id
-from tabveil.columns.moments import Date, Datetime, Duration, Moments, Spans
-from tabveil.columns.numerical import Figures, Numerical
+from tabveil.columns.moments import Date, Datetime, Duration, DurationCodec, MomentCodec
+from tabveil.columns.numerical import NumberCodec, Numerical
 from tabveil.columns.rule import Column
 
 RULES: dict[str, type[Column]] = {
@@ -18,15 +19,15 @@ RULES: dict[str, type[Column]] = {
 }
 
 
-def figures_of(rule: Column) -> Figures | None:
+def figures_of(rule: Column) -> NumberCodec | None:
     """How a column that is learnt as numbers is read and written; None for other columns."""
     match rule:
         case Numerical():
-            return Figures(rule)
+            return NumberCodec(rule)
         case Datetime():
-            return Moments(rule)
+            return MomentCodec(rule)
         case Duration():
-            return Spans(rule)
+            return DurationCodec(rule)
     return None
 
 
@@ -36,16 +37,16 @@ __all__ = [
     "RULES",
     "Boolean",
     "Categorical",
+    "CategoryCodec",
     "Column",
     "Date",
     "Datetime",
     "Drop",
     "Duration",
-    "Figures",
+    "DurationCodec",
     "Id",
-    "Labels",
-    "Moments",
+    "MomentCodec",
+    "NumberCodec",
     "Numerical",
-    "Spans",
     "figures_of",
 ]

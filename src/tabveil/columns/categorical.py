@@ -6,9 +6,17 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
-from tabveil.columns.cells import Codes, is_missing, number_in, spread
+from tabveil.columns.cells import Codes, by_value, is_missing, number_in
 from tabveil.columns.rule import Column, Flag, plain_list
 from tabveil.columns.words import check_text, key, shown
 from tabveil.errors import InvalidInput
@@ -17,7 +25,14 @@ OTHER = "OTHER"
 MISSING = "missing"
 
 # Texts that YAML reads as true and false, so that `values: [yes, no]` means what it says.
-TRUTHS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
+TRUTHS = {
+    "true": "true",
+    "yes": "true",
+    "on": "true",
+    "false": "false",
+    "no": "false",
+    "off": "false",
+}
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 
@@ -36,7 +51,9 @@ class Categorical(Column):
     other: Flag = False  # undeclared values become OTHER
     nullable: Flag = False
     ordered: Flag = False  # the list is in order
-    groups: Annotated[dict[str, tuple[Value, ...]], BeforeValidator(_groups)] = Field(default_factory=dict)
+    groups: Annotated[dict[str, tuple[Value, ...]], BeforeValidator(_groups)] = Field(
+        default_factory=dict
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -54,7 +71,8 @@ class Categorical(Column):
             seen.add(text)
         if self.other and OTHER in seen:
             raise InvalidInput(
-                "OTHER is declared as a value, and other: true adds it again.", "Leave it out of values."
+                "OTHER is declared as a value, and other: true adds it again.",
+                "Leave it out of values.",
             )
         self._check_groups(seen)
         return self
@@ -69,12 +87,14 @@ class Categorical(Column):
                         "Groups hold values from the list.",
                     )
                 if text in grouped:
-                    raise InvalidInput(f"value {shown(text)} is in two groups.", "Leave it in one of them.")
+                    raise InvalidInput(
+                        f"value {shown(text)} is in two groups.", "Leave it in one of them."
+                    )
                 grouped.add(text)
 
     def labels(self) -> tuple[str, ...]:
         """What each code stands for, in words."""
-        return Labels(self).names()
+        return CategoryCodec(self).names()
 
 
 class Boolean(Categorical):
@@ -92,12 +112,14 @@ class Boolean(Categorical):
 
 def _check_value(value: object) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"value {value} is not a finite number.", "Quote it if it is meant as a text.")
+        raise InvalidInput(
+            f"value {value} is not a finite number.", "Quote it if it is meant as a text."
+        )
     if isinstance(value, str):
         check_text(value, "a value")
 
 
-class Labels:
+class CategoryCodec:
     """A categorical column as codes: the declared values, then OTHER, then missing."""
 
     def __init__(self, rule: Categorical) -> None:
@@ -118,7 +140,7 @@ class Labels:
         return (*declared, *[OTHER] * self.rule.other, *[MISSING] * self.rule.nullable)
 
     def encode(self, column: pa.ChunkedArray) -> Codes:
-        return spread(
+        return by_value(
             column,
             lambda values: np.array([self.code(v) for v in values.to_pylist()], np.int32),
             self.missing,
@@ -158,7 +180,9 @@ class Labels:
         missing = codes == len(values)
         if self.rule.ordered:
             places = pa.array(codes, pa.int32(), mask=missing)
-            return pa.DictionaryArray.from_arrays(places, pa.array(values, arrow_type), ordered=True)
+            return pa.DictionaryArray.from_arrays(
+                places, pa.array(values, arrow_type), ordered=True
+            )
         return pa.array([*values, None], arrow_type).take(pa.array(codes))
 
     def _arrow_type(self) -> pa.DataType:

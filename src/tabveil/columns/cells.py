@@ -18,7 +18,8 @@ EXACT = 2.0**51  # below this, a scaled number rounds to the same decimal every 
 
 
 class Objects(pa.ExtensionType):
-    """Python objects: the text of each and, of a time, the reading of a clock, the instant or the length."""
+    """Python objects: the text of each and, of a time, the reading of a clock, the instant or the
+    length."""
 
     PARTS = pa.struct(
         {
@@ -41,7 +42,8 @@ class Objects(pa.ExtensionType):
 
 
 def rounded(numbers: Numbers, decimals: int | None) -> Numbers:
-    """Each number at the nearest multiple of 10^-decimals; numbers too large to have decimals stay."""
+    """Each number at the nearest multiple of 10^-decimals; numbers too large to have decimals
+    stay."""
     if decimals is None:
         return numbers
     with np.errstate(over="ignore"):
@@ -51,7 +53,9 @@ def rounded(numbers: Numbers, decimals: int | None) -> Numbers:
 
 def numbers_in(column: pa.ChunkedArray) -> Numbers:
     """The numbers of a column of any type; what is no number is nan."""
-    return np.concatenate([np.empty(0), *(laid_out(chunk, _numbers_of, math.nan) for chunk in column.chunks)])
+    return np.concatenate(
+        [np.empty(0), *(laid_out(chunk, _numbers_of, math.nan) for chunk in column.chunks)]
+    )
 
 
 def number_in(text: str) -> float:
@@ -67,20 +71,28 @@ def is_missing(value: int | float | bytes | None) -> bool:
     return value is None or value == b"" or value != value
 
 
-def spread(column: pa.ChunkedArray, answer: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
+def by_value(
+    column: pa.ChunkedArray, answer: Callable[[pa.Array], NDArray], missing: float
+) -> NDArray:
     """Answer once per distinct value and spread the answers over the rows."""
-    chunks = [laid_out(chunk, lambda cells: once_each(cells, answer), missing) for chunk in column.chunks]
+    chunks = [
+        laid_out(chunk, lambda cells: once_each(cells, answer), missing) for chunk in column.chunks
+    ]
     return np.concatenate(chunks or [answer(pa.array([], pa.large_binary()))])
 
 
 def once_each(cells: pa.Array, answer: Callable[[pa.Array], NDArray]) -> NDArray:
-    """Answer once per distinct plain value, null being one, and put the answers in the place of the cells."""
+    """Answer once per distinct plain value, null being one, and put the answers in the place of the
+    cells."""
     distinct = plain(cells).dictionary_encode("encode")
-    return answer(distinct.dictionary)[_filled(distinct.indices.cast(pa.int64()), np.array(0, np.int64))]
+    return answer(distinct.dictionary)[
+        _filled(distinct.indices.cast(pa.int64()), np.array(0, np.int64))
+    ]
 
 
 def laid_out(chunk: pa.Array, read: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
-    """Read the cells inside dictionaries, runs and extensions, and lay the answers out over the rows."""
+    """Read the cells inside dictionaries, runs and extensions, and lay the answers out over the
+    rows."""
     if isinstance(chunk.type, pa.BaseExtensionType) and not isinstance(chunk.type, Objects):
         return laid_out(chunk.storage, read, missing)
     if not _is_shared(chunk.type):
@@ -118,7 +130,8 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def texts_in(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """A column of text or bytes of any type as large strings of valid UTF-8; None for other columns."""
+    """A column of text or bytes of any type as large strings of valid UTF-8; None for other
+    columns."""
     kind = column.type
     while isinstance(kind, pa.BaseExtensionType) or _is_shared(kind):
         kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind.value_type
@@ -128,7 +141,9 @@ def texts_in(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     try:
         return cells.cast(pa.large_string())
     except pa.ArrowInvalid:
-        texts = (cell if cell is None else cell.decode("utf-8", "replace") for cell in cells.to_pylist())
+        texts = (
+            cell if cell is None else cell.decode("utf-8", "replace") for cell in cells.to_pylist()
+        )
         return pa.chunked_array([pa.array(texts, pa.large_string())])
 
 
@@ -138,14 +153,17 @@ def _is_shared(kind: pa.DataType) -> bool:
 
 
 def _shared(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """The stored cells of a dictionary or of runs, and the place of each row's among them; -1 for none.
+    """The stored cells of a dictionary or of runs, and the place of each row's among them; -1 for
+    none.
 
     Arrow can decode neither for every type of cell.
     """
     if pa.types.is_dictionary(array.type):
         return array.dictionary, _filled(array.indices.cast(pa.int64()), np.array(-1, np.int64))
     ends = _filled(array.run_ends.cast(pa.int64()), np.array(0, np.int64))
-    return array.values, np.searchsorted(ends, np.arange(array.offset, array.offset + len(array)), "right")
+    return array.values, np.searchsorted(
+        ends, np.arange(array.offset, array.offset + len(array)), "right"
+    )
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -169,12 +187,16 @@ def _written_out(texts: pa.Array) -> pa.Array:
     """Decimals without exponents, as `key` writes them; Arrow has exponents for some scales."""
     if not pc.any(pc.match_substring(texts, "E")).as_py():
         return texts
-    whole = [text if text is None or "E" not in text else key(Decimal(text)) for text in texts.to_pylist()]
+    whole = [
+        text if text is None or "E" not in text else key(Decimal(text))
+        for text in texts.to_pylist()
+    ]
     return pa.array(whole, pa.large_string())
 
 
 def _without_zeros(texts: pa.Array) -> pa.Array:
-    """Decimals and times without trailing zeros, and dates without midnight, as `schema.key` writes them."""
+    """Decimals and times without trailing zeros, and dates without midnight, as `schema.key` writes
+    them."""
     texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+$", r"\1")
     texts = pc.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
     return texts.cast(pa.large_binary())
@@ -195,6 +217,7 @@ def _as_numbers(values: pa.Array) -> Numbers:
 
 
 def _filled(values: pa.Array, missing: NDArray) -> NDArray:
-    """Values with another in the place of nulls. Without `pa.scalar` and `to_numpy`, which load pandas."""
+    """Values with another in the place of nulls. Without `pa.scalar` and `to_numpy`, which load
+    pandas."""
     fill = pa.Array.from_buffers(values.type, 1, [None, pa.py_buffer(missing)])[0]
     return np.from_dlpack(values.fill_null(fill))

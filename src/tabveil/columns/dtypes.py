@@ -1,9 +1,8 @@
 """What is kept of the types that columns came in: that they are categories, and nothing else.
 
-Readers guess types from cells, or change them by cells: one odd cell turns whole numbers into texts, one
-missing cell turns small integers into floats, one late date changes a unit. So types of synthetic columns
-follow from the schema alone. Only categories must have been asked for.
-"""
+Readers guess types from cells, or change them by cells: one odd cell turns whole numbers into
+texts, one missing cell turns small integers into floats, one late date changes a unit. So types of
+synthetic columns follow from the schema alone. Only categories must have been asked for."""
 
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabveil.columns import Categorical, Column, Labels
+from tabveil.columns import Categorical, CategoryCodec, Column
 
 AS_READ = "as read"  # of a pandas frame: as pandas reads such a column, whichever rows there are
 CATEGORIES = ("category", "ordered category")
@@ -29,7 +28,7 @@ def as_type(rule: Column, column: pa.ChunkedArray, text: str) -> pa.ChunkedArray
     if text not in CATEGORIES or not isinstance(rule, Categorical):
         return column
     plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    declared = Labels(rule).decode(np.arange(len(rule.values) + rule.other, dtype=np.int32))
+    declared = CategoryCodec(rule).decode(np.arange(len(rule.values) + rule.other, dtype=np.int32))
     if pa.types.is_dictionary(declared.type):
         declared = declared.dictionary_decode()
     codes = pc.index_in(plain.combine_chunks(), value_set=declared)
@@ -38,7 +37,8 @@ def as_type(rule: Column, column: pa.ChunkedArray, text: str) -> pa.ChunkedArray
 
 
 def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:
-    """A column as a pandas series, of a dtype that does not depend on whether one of its cells is missing."""
+    """A column as a pandas series, of a dtype that does not depend on whether one of its cells is
+    missing."""
     import pandas as pd
 
     if text and rule.nullable and not pa.types.is_dictionary(column.type):
@@ -46,5 +46,7 @@ def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:
         series = column.to_pandas()
         kinds = {"b": "object", "i": "float64"}
         return series.astype(kinds[series.dtype.kind]) if series.dtype.kind in kinds else series
-    mapper = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get if rule.nullable else None
+    mapper = (
+        {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get if rule.nullable else None
+    )
     return column.to_pandas(types_mapper=mapper)

@@ -28,9 +28,13 @@ class Id(Column):
     def _check(self) -> Self:
         check_text(self.pattern, "pattern", LONGEST)
         if (self.style == "pattern") != bool(self.pattern):
-            raise InvalidInput("style: pattern and a pattern go together.", "For example pattern: 'P-####'.")
+            raise InvalidInput(
+                "style: pattern and a pattern go together.", "For example pattern: 'P-####'."
+            )
         if self.pattern and self.room == 1:
-            raise InvalidInput("the pattern has no # or @, so all ids would be the same.", "Add some #.")
+            raise InvalidInput(
+                "the pattern has no # or @, so all ids would be the same.", "Add some #."
+            )
         return self
 
     @property
@@ -46,14 +50,19 @@ class Id(Column):
         if self.style == "uuid":
             drawn = random.bytes(16 * rows)
             pieces = (drawn[16 * i : 16 * i + 16] for i in range(rows))
-            return pa.array([str(uuid.UUID(bytes=piece, version=4)) for piece in pieces], pa.string())
+            return pa.array(
+                [str(uuid.UUID(bytes=piece, version=4)) for piece in pieces], pa.string()
+            )
         if self.style == "sequence":
             return pa.array(np.arange(self.start, self.start + rows, dtype=np.int64))
         if self.start + rows > self.room:
             raise InvalidInput(
-                f"The pattern {self.pattern} cannot name {rows:,} rows.", "Add more # or @, or ask for fewer."
+                f"The pattern {self.pattern} cannot name {rows:,} rows.",
+                "Add more # or @, or ask for fewer.",
             )
-        return pa.array([self._numbered(i) for i in range(self.start, self.start + rows)], pa.string())
+        return pa.array(
+            [self._numbered(i) for i in range(self.start, self.start + rows)], pa.string()
+        )
 
     def _numbered(self, number: int) -> str:
         text = []

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, StrictStr, model_validator
 
 from tabveil.columns.cells import Numbers, Objects, laid_out, number_in, numbers_in, once_each
-from tabveil.columns.numerical import Figures, Numerical
+from tabveil.columns.numerical import NumberCodec, Numerical
 from tabveil.columns.rule import Column, Flag, Number
 from tabveil.columns.words import LONGEST, check_text, key, short, shown
 from tabveil.errors import InvalidInput
@@ -30,7 +30,8 @@ UNITS = {
 Unit = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
 EPOCH = datetime.datetime(1970, 1, 1)
 YEARS = (1600, 9000)  # far from where calendars and 64-bit nanoseconds end
-# Hours, minutes and seconds, with days before them as tabveil, pandas (" +") and Python (", ") write them.
+# Hours, minutes and seconds, with days before them as tabveil, pandas (" +") and Python (", ")
+# write them.
 CLOCK = re.compile(r"(-?)(?:(\d+) days?( \+|, | ))?(\d+):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
 FARTHEST = 2**62  # microseconds; what lies beyond is clamped
 
@@ -48,10 +49,10 @@ Moment = Annotated[str, BeforeValidator(_moment_text)]
 
 
 class Datetime(Column):
-    """Moments between public bounds, told apart to the unit.
+    """MomentCodec between public bounds, told apart to the unit.
 
-    With a `timezone`, moments are instants, and texts and clock times without an offset are local there;
-    without one, they are readings of a clock, and moments with an offset are read in UTC.
+    With a `timezone`, moments are instants, and texts and clock times without an offset are local
+    there; without one, they are readings of a clock, and moments with an offset are read in UTC.
     """
 
     type: Literal["datetime", "date"] = "datetime"
@@ -67,7 +68,9 @@ class Datetime(Column):
         zone(self.timezone)
         for name, text in (("min", self.min), ("max", self.max)):
             if not YEARS[0] <= datetime.datetime.fromisoformat(text).year < YEARS[1]:
-                raise InvalidInput(f"{name} is outside the years {YEARS[0]} to {YEARS[1]}.", "Check it.")
+                raise InvalidInput(
+                    f"{name} is outside the years {YEARS[0]} to {YEARS[1]}.", "Check it."
+                )
         if self.units < 1:
             raise InvalidInput(
                 f"min {self.min} is not at least one {self.unit} before max {self.max}.",
@@ -80,9 +83,15 @@ class Datetime(Column):
 
     def _check_format(self, form: str) -> None:
         try:
-            some = self.first + UNITS[self.unit]  # min itself is often midnight, which any form holds
-            again = microseconds(datetime.datetime.strptime(self.written(some, form), form), self.timezone)
-        except Exception:  # strptime raises more than ValueError: for a sign that stands twice, re.error
+            some = (
+                self.first + UNITS[self.unit]
+            )  # min itself is often midnight, which any form holds
+            again = microseconds(
+                datetime.datetime.strptime(self.written(some, form), form), self.timezone
+            )
+        except (
+            Exception
+        ):  # strptime raises more than ValueError: for a sign that stands twice, re.error
             raise InvalidInput(
                 f"format {shown(form)} cannot be read back.", "For example %Y-%m-%d %H:%M."
             ) from None
@@ -147,8 +156,8 @@ class Duration(Column):
         return super().spelled() | {"min": short(self.min), "max": short(self.max)}
 
 
-class Moments(Figures):
-    """Moments as units since min."""
+class MomentCodec(NumberCodec):
+    """MomentCodec as units since min."""
 
     def __init__(self, rule: Datetime) -> None:
         super().__init__(rule.as_numbers)
@@ -162,7 +171,9 @@ class Moments(Figures):
         if isinstance(kind, Objects):
             return _first_found(cells, ("wall", "instant", "text"), self._read)
         if pa.types.is_timestamp(kind):
-            return self._since(_scaled(_integers(cells), kind.unit), _nulls(cells), wall=kind.tz is None)
+            return self._since(
+                _scaled(_integers(cells), kind.unit), _nulls(cells), wall=kind.tz is None
+            )
         if pa.types.is_date(kind):
             days = _integers(cells) // (1 if pa.types.is_date32(kind) else 86_400_000)
             return self._since(_scaled(days, "day"), _nulls(cells), wall=True)
@@ -170,7 +181,9 @@ class Moments(Figures):
 
     def _since(self, moments: NDArray[np.int64], missing: np.ndarray, *, wall: bool) -> Numbers:
         rule, unit = self.moment, UNITS[self.moment.unit]
-        near = 2 * UNITS["day"] + unit  # more than any zone is off; what lies beyond is clamped anyway
+        near = (
+            2 * UNITS["day"] + unit
+        )  # more than any zone is off; what lies beyond is clamped anyway
         low, high = rule.first - near, rule.first + rule.units * unit + near
         moments = np.clip(moments, low, high)
         if wall and rule.timezone is not None:
@@ -200,13 +213,13 @@ class Moments(Figures):
             texts = np.array([rule.written(m, rule.format) for m in distinct.tolist()], object)
             return pa.array(texts[places], pa.string(), mask=missing)
         if rule.type == "date":
-            return pa.array((moments // UNITS["day"]).astype(np.int32), pa.int32(), mask=missing).cast(
-                pa.date32()
-            )
+            return pa.array(
+                (moments // UNITS["day"]).astype(np.int32), pa.int32(), mask=missing
+            ).cast(pa.date32())
         return pa.array(moments, pa.int64(), mask=missing).cast(pa.timestamp("us", rule.timezone))
 
 
-class Spans(Figures):
+class DurationCodec(NumberCodec):
     """Durations as a number of units."""
 
     def __init__(self, rule: Duration) -> None:
@@ -221,7 +234,9 @@ class Spans(Figures):
         if isinstance(kind, Objects):
             return _first_found(cells, ("length", "text"), self._read)
         if pa.types.is_duration(kind):
-            units = np.floor_divide(_scaled(_integers(cells), kind.unit), self.unit).astype(np.float64)
+            units = np.floor_divide(_scaled(_integers(cells), kind.unit), self.unit).astype(
+                np.float64
+            )
             return np.where(_nulls(cells), math.nan, units)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return numbers_in(pa.chunked_array([cells]))
@@ -235,7 +250,10 @@ class Spans(Figures):
         sign, days, between, hours, minutes, seconds, rest = found.groups()
         try:
             whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
-            clock, before = whole * 10**9 + int((rest or "0").ljust(9, "0")), int(days or 0) * 86_400 * 10**9
+            clock, before = (
+                whole * 10**9 + int((rest or "0").ljust(9, "0")),
+                int(days or 0) * 86_400 * 10**9,
+            )
             if sign:  # of all, or of the days alone: minus one hour is -1 days +23:00:00 in pandas
                 clock, before = (-clock if between in (None, " ") else clock), -before
             return float((before + clock) // (1000 * self.unit))
@@ -248,7 +266,7 @@ class Spans(Figures):
 
 
 def spelled_durations(lengths: pa.ChunkedArray) -> pa.Array:
-    """Durations as texts that `Spans` reads: hours, minutes and seconds."""
+    """Durations as texts that `DurationCodec` reads: hours, minutes and seconds."""
 
     def text(length: int | None) -> str | None:
         if length is None:
@@ -278,13 +296,15 @@ def microseconds(moment: datetime.datetime, timezone: str | None) -> int:
     """Microseconds since 1970: of the instant with a zone, of the clock's reading without."""
     if moment.tzinfo is None and timezone is not None:
         moment = moment.replace(tzinfo=zone(timezone))
-    # The offset is taken off here, because the first and the last year of the calendar have no room for it.
+    # The offset is taken off here, because the first and the last year of the calendar have no room
+    # for it.
     offset = moment.utcoffset() or datetime.timedelta(0)
     return (moment.replace(tzinfo=None) - EPOCH - offset) // datetime.timedelta(microseconds=1)
 
 
 def clock(moment: int, timezone: str | None) -> datetime.datetime:
-    """What a clock in this zone shows at a moment; without a zone, the reading that the moment is."""
+    """What a clock in this zone shows at a moment; without a zone, the reading that the moment
+    is."""
     reading = EPOCH + datetime.timedelta(microseconds=moment)
     if timezone is None:
         return reading
@@ -292,10 +312,14 @@ def clock(moment: int, timezone: str | None) -> datetime.datetime:
 
 
 def _read_all(column: pa.ChunkedArray, read: Callable[[pa.Array], Numbers]) -> Numbers:
-    return np.concatenate([np.empty(0), *(laid_out(chunk, read, math.nan) for chunk in column.chunks)])
+    return np.concatenate(
+        [np.empty(0), *(laid_out(chunk, read, math.nan) for chunk in column.chunks)]
+    )
 
 
-def _first_found(cells: pa.Array, parts: Sequence[str], read: Callable[[pa.Array], Numbers]) -> Numbers:
+def _first_found(
+    cells: pa.Array, parts: Sequence[str], read: Callable[[pa.Array], Numbers]
+) -> Numbers:
     """What the first of these parts says that says anything."""
     found = np.full(len(cells), math.nan)
     for part in parts:

@@ -29,10 +29,13 @@ class Numerical(Column):
         self._check_finite()
         if not self.min < self.max:
             raise InvalidInput(
-                f"min {short(self.min)} is not below max {short(self.max)}.", "Bounds must satisfy min < max."
+                f"min {short(self.min)} is not below max {short(self.max)}.",
+                "Bounds must satisfy min < max.",
             )
         if not math.isfinite(self.max - self.min):
-            raise InvalidInput("the range from min to max is too wide.", "Choose bounds below 1e308.")
+            raise InvalidInput(
+                "the range from min to max is too wide.", "Choose bounds below 1e308."
+            )
         for name, bound in (("min", self.min), ("max", self.max)):
             if self.decimals is not None and bound != round(bound, self.decimals):
                 raise InvalidInput(
@@ -40,7 +43,9 @@ class Numerical(Column):
                     f"Round {name}, or raise decimals.",
                 )
         if len(set(self.special_values)) < len(self.special_values):
-            raise InvalidInput("a special value is declared twice.", "List each special value once.")
+            raise InvalidInput(
+                "a special value is declared twice.", "List each special value once."
+            )
         return self
 
     def _check_finite(self) -> None:
@@ -70,7 +75,7 @@ class Numerical(Column):
         return spelled
 
 
-class Figures:
+class NumberCodec:
     """Numbers, with kinds where the schema allows special or missing values.
 
     Kinds are 0 for an ordinary number, 1 and up for each special value, and last for missing.

@@ -56,12 +56,17 @@ def _refusal(error: ValidationError, known: Iterable[str]) -> InvalidInput:
         return InvalidInput(f"{shown(field)} is not a known key.", did_you_mean(field, known))
     if first["type"] == "missing":
         return InvalidInput(f"{field} is missing.", f"It must be {WANTED.get(field, 'given')}.")
-    return InvalidInput(f"{field} must be {WANTED.get(field, 'something else')}.", _field_hint(field))
+    return InvalidInput(
+        f"{field} must be {WANTED.get(field, 'something else')}.", _field_hint(field)
+    )
 
 
 def _field_hint(field: str) -> str:
     if field == "values":
-        return "Quote dates and odd texts; for missing cells write nullable: true instead of a null value."
+        return (
+            "Quote dates and odd texts; "
+            "for missing cells write nullable: true instead of a null value."
+        )
     return ""
 
 
@@ -84,7 +89,8 @@ def plain_lists(value: Any) -> Any:
 
 
 def plain_list(values: object) -> object:
-    """Lists, tuples and arrays of numpy scalars as a list of Python values; others are left to be refused."""
+    """Lists, tuples and arrays of numpy scalars as a list of Python values; others are left to be
+    refused."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     if not isinstance(values, list | tuple):

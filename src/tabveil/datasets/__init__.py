@@ -12,7 +12,8 @@ from tabveil.schema import Schema
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table that can be made again: `frame(rows, seed)` gives its rows, `schema()` what is public."""
+    """A table that can be made again: `frame(rows, seed)` gives its rows, `schema()` what is
+    public."""
 
     name: str
     title: str
@@ -21,26 +22,28 @@ class Dataset:
 
 
 DATASETS: dict[str, Dataset] = {
-    dataset.name: dataset for dataset in (Dataset("census", census.TITLE, census.schema, census.frame),)
+    dataset.name: dataset
+    for dataset in (Dataset("census", census.TITLE, census.schema, census.frame),)
 }
 
 
 @dataclass(frozen=True)
-class Table:
-    """A real table that lies in a folder of its user: `prepare(folder, **options)` splits and recodes it."""
+class RealTable:
+    """A real table that lies in a folder of its user: `prepare(folder, **options)` splits and
+    recodes it."""
 
     name: str
     title: str
     prepare: Callable[..., Prepared]
 
 
-TABLES: dict[str, Table] = {
+TABLES: dict[str, RealTable] = {
     table.name: table
     for table in (
-        Table("acs", acs.TITLE, acs.acs),
-        Table("new_york", acs.NEW_YORK_TITLE, acs.new_york),
-        Table("adult", adult.TITLE, adult.adult),
+        RealTable("acs", acs.TITLE, acs.acs),
+        RealTable("new_york", acs.NEW_YORK_TITLE, acs.new_york),
+        RealTable("adult", adult.TITLE, adult.adult),
     )
 }
 
-__all__ = ["DATASETS", "TABLES", "Dataset", "Prepared", "Table"]
+__all__ = ["DATASETS", "TABLES", "Dataset", "Prepared", "RealTable"]

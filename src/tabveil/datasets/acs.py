@@ -1,9 +1,9 @@
-"""The American Community Survey as the RAP++ paper uses it: five tasks, and all of them in one table.
+"""The American Community Survey as the RAP++ paper uses it: five tasks, and all of them in one
+table.
 
-Rows are chosen and labelled by the problem definitions of folktables (Ding et al. 2021); columns are those of
-the paper's appendix. Categories and bounds come from the Census data dictionary, never from the rows.
-A missing category is the code -1; a missing number is 0.
-"""
+Rows are chosen and labelled by the problem definitions of folktables (Ding et al. 2021); columns
+are those of the paper's appendix. Categories and bounds come from the Census data dictionary, never
+from the rows. A missing category is the code -1; a missing number is 0."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,8 @@ POOLED = "pooled"
 
 # Code lists and bounds of the Census data dictionary (PUMS 2018); -1 stands for a blank.
 CATEGORIES = {
-    "COW": range(-1, 10), "SCHL": range(-1, 25), "MAR": range(1, 6), "RELP": range(18), "SEX": (1, 2),
+    "COW": range(-1, 10), "SCHL": range(-1, 25), "MAR": range(1, 6), "RELP": range(18), "SEX": (1,
+    2),
     "RAC1P": range(1, 10), "WAOB": range(1, 9), "FOCCP": (0, 1), "DIS": (1, 2), "ESP": range(-1, 9),
     "CIT": range(1, 6), "JWTR": range(-1, 13), "MIL": range(-1, 5), "ANC": (1, 2, 3, 4, 8),
     "NATIVITY": (1, 2), "DEAR": (1, 2), "DEYE": (1, 2), "DREM": (-1, 1, 2), "GCL": (-1, 1, 2),
@@ -45,7 +46,8 @@ HEALTH = ("MIL", "ANC", "NATIVITY", "DEAR", "DEYE", "DREM")
 
 
 class Question(NamedTuple):
-    """One prediction task: folktables' problem, what its label is called, and the paper's columns."""
+    """One prediction task: folktables' problem, what its label is called, and the paper's
+    columns."""
 
     problem: str
     label: str
@@ -105,9 +107,12 @@ MULTITASK: Sequence[str] = (
 )
 
 NEW_YORK = {
-    "COW": range(-1, 10), "SCHL": range(-1, 25), "MAR": range(1, 6), "SEX": (1, 2), "RAC1P": range(1, 10),
-    "CIT": range(1, 6), "NATIVITY": (1, 2), "DIS": (1, 2), "DEAR": (1, 2), "DEYE": (1, 2), "DREM": (-1, 1, 2),
-    "DPHY": (-1, 1, 2), "MIL": range(-1, 5), "FER": (-1, 1, 2), "JWTRNS": range(-1, 13), "HISP": range(1, 25),
+    "COW": range(-1, 10), "SCHL": range(-1, 25), "MAR": range(1, 6), "SEX": (1, 2),
+    "RAC1P": range(1, 10),
+    "CIT": range(1, 6), "NATIVITY": (1, 2), "DIS": (1, 2), "DEAR": (1, 2), "DEYE": (1, 2),
+    "DREM": (-1, 1, 2),
+    "DPHY": (-1, 1, 2), "MIL": range(-1, 5), "FER": (-1, 1, 2), "JWTRNS": range(-1, 13),
+    "HISP": range(1, 25),
     "LANX": (-1, 1, 2), "ENG": range(-1, 5),
 }  # fmt: skip
 NEW_YORK_NUMBERS = {
@@ -124,9 +129,12 @@ def acs(
     year: int = 2018,
     rows: int | None = None,
 ) -> Prepared:
-    """One of the paper's tables: a task (or `multitask`) of one state, or of all that the folder pools."""
+    """One of the paper's tables: a task (or `multitask`) of one state, or of all that the folder
+    pools."""
     if task not in (*TASKS, "multitask"):
-        raise InvalidInput(f"There is no task {task}.", f"Choose from: {', '.join(TASKS)}, multitask.")
+        raise InvalidInput(
+            f"There is no task {task}.", f"Choose from: {', '.join(TASKS)}, multitask."
+        )
     people = census_people(folder_of_tables(folder), state, year)
     columns = MULTITASK if task == "multitask" else TASKS[task].columns
     if task == "multitask":
@@ -141,7 +149,8 @@ def acs(
 def new_york(
     folder: str | Path | None = None, *, task: str = "multitask", rows: int | None = None
 ) -> Prepared:
-    """ACS 2024 has other columns: 18 categorical, 6 numerical, and the same five targets, or one of them."""
+    """ACS 2024 has other columns: 18 categorical, 6 numerical, and the same five targets, or one of
+    them."""
     people = table_in(folder_of_tables(folder), "acs2024_ny.parquet")
     people = people[people["AGEP"] >= 16].reset_index(drop=True)
     labels = pd.DataFrame(
@@ -155,16 +164,21 @@ def new_york(
     )
     names = dict(zip(TASKS, labels.columns, strict=True))
     if task not in (*names, "multitask"):
-        raise InvalidInput(f"There is no task {task}.", f"Choose from: {', '.join(names)}, multitask.")
+        raise InvalidInput(
+            f"There is no task {task}.", f"Choose from: {', '.join(names)}, multitask."
+        )
     labels = labels if task == "multitask" else labels[[names[task]]]
     columns = (*NEW_YORK, *NEW_YORK_NUMBERS)
     return split(*recoded(people, columns, labels, NEW_YORK, NEW_YORK_NUMBERS), rows)
 
 
 def census_people(folder: Path, state: str, year: int) -> pd.DataFrame:
-    """Rows of the person file: of a Parquet file that pools states, or in the layout of folktables."""
+    """Rows of the person file: of a Parquet file that pools states, or in the layout of
+    folktables."""
     if state != POOLED and state not in STATES:
-        raise InvalidInput(f"There is no state {state} here.", f"Choose from: {', '.join(STATES)}, pooled.")
+        raise InvalidInput(
+            f"There is no state {state} here.", f"Choose from: {', '.join(STATES)}, pooled."
+        )
     if (folder / str(year)).is_dir():
         wanted = None if state == POOLED else [state]
         source = _folktables().ACSDataSource(str(year), "1-Year", "person", root_dir=str(folder))

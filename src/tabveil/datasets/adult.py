@@ -9,28 +9,43 @@ from tabveil.schema import Schema
 
 TITLE = "UCI Adult (1994): income over 50,000"
 NUMBERS = {
-    "age": (16, 99), "fnlwgt": (0, 2_000_000), "education-num": (1, 16), "capital-gain": (0, 99_999),
-    "capital-loss": (0, 5_000), "hours-per-week": (0, 99),
-}  # fmt: skip
+    "age": (16, 99),
+    "fnlwgt": (0, 2_000_000),
+    "education-num": (1, 16),
+    "capital-gain": (0, 99_999),
+    "capital-loss": (0, 5_000),
+    "hours-per-week": (0, 99),
+}
 
 # Lists of the documentation that UCI gives out with the table; "?" stands for a blank.
 CATEGORIES = {
-    "workclass": "? Federal-gov Local-gov Never-worked Private Self-emp-inc Self-emp-not-inc State-gov "
-    "Without-pay",
-    "education": "10th 11th 12th 1st-4th 5th-6th 7th-8th 9th Assoc-acdm Assoc-voc Bachelors Doctorate "
-    "HS-grad Masters Preschool Prof-school Some-college",
-    "marital-status": "Divorced Married-AF-spouse Married-civ-spouse Married-spouse-absent Never-married "
-    "Separated Widowed",
-    "occupation": "? Adm-clerical Armed-Forces Craft-repair Exec-managerial Farming-fishing "
-    "Handlers-cleaners Machine-op-inspct Other-service Priv-house-serv Prof-specialty "
-    "Protective-serv Sales Tech-support Transport-moving",
+    "workclass": (
+        "? Federal-gov Local-gov Never-worked Private Self-emp-inc Self-emp-not-inc State-gov "
+        "Without-pay"
+    ),
+    "education": (
+        "10th 11th 12th 1st-4th 5th-6th 7th-8th 9th Assoc-acdm Assoc-voc Bachelors Doctorate "
+        "HS-grad Masters Preschool Prof-school Some-college"
+    ),
+    "marital-status": (
+        "Divorced Married-AF-spouse Married-civ-spouse Married-spouse-absent Never-married "
+        "Separated Widowed"
+    ),
+    "occupation": (
+        "? Adm-clerical Armed-Forces Craft-repair Exec-managerial Farming-fishing Handlers- "
+        "cleaners Machine-op-inspct Other-service Priv-house-serv Prof-specialty Protective- "
+        "serv Sales Tech-support Transport-moving"
+    ),
     "relationship": "Husband Not-in-family Other-relative Own-child Unmarried Wife",
     "race": "Amer-Indian-Eskimo Asian-Pac-Islander Black Other White",
     "sex": "Female Male",
-    "native-country": "? Cambodia Canada China Columbia Cuba Dominican-Republic Ecuador El-Salvador England "
-    "France Germany Greece Guatemala Haiti Holand-Netherlands Honduras Hong Hungary India Iran Ireland Italy "
-    "Jamaica Japan Laos Mexico Nicaragua Outlying-US(Guam-USVI-etc) Peru Philippines Poland Portugal "
-    "Puerto-Rico Scotland South Taiwan Thailand Trinadad&Tobago United-States Vietnam Yugoslavia",
+    "native-country": (
+        "? Cambodia Canada China Columbia Cuba Dominican-Republic Ecuador El-Salvador England "
+        "France Germany Greece Guatemala Haiti Holand-Netherlands Honduras Hong Hungary India "
+        "Iran Ireland Italy Jamaica Japan Laos Mexico Nicaragua Outlying-US(Guam-USVI-etc) "
+        "Peru Philippines Poland Portugal Puerto-Rico Scotland South Taiwan Thailand "
+        "Trinadad&Tobago United-States Vietnam Yugoslavia"
+    ),
     "income": "<=50K >50K",
 }
 
@@ -48,7 +63,8 @@ def adult(folder: str | Path | None = None, *, rows: int | None = None) -> Prepa
 def schema() -> Schema:
     """What is public about the table."""
     columns: dict = {
-        name: {"type": "categorical", "values": values.split()} for name, values in CATEGORIES.items()
+        name: {"type": "categorical", "values": values.split()}
+        for name, values in CATEGORIES.items()
     }
     for name, (low, high) in NUMBERS.items():
         columns[name] = {"type": "numerical", "min": low, "max": high, "decimals": 0}

@@ -1,9 +1,9 @@
 """A census-like population, simulated: a table with real-world shapes that belongs to nobody.
 
-People are drawn one group of columns after another, each given the ones before it, so ages, schooling, work
-and money hang together as they do in a survey: spikes at 40 hours and 52 weeks, wages that are zero or
-heavy-tailed and like round numbers, and outcomes that bend and interact with the other columns.
-"""
+People are drawn one group of columns after another, each given the ones before it, so ages,
+schooling, work and money hang together as they do in a survey: spikes at 40 hours and 52 weeks,
+wages that are zero or heavy-tailed and like round numbers, and outcomes that bend and interact with
+the other columns."""
 
 from collections.abc import Sequence
 
@@ -50,7 +50,8 @@ HOUSING = ("owned outright", "mortgage", "rented", "rent free")
 YES_NO = ("no", "yes")
 
 IDLE = OCCUPATION.index("not working")
-# How each occupation leans: wanted schooling, share of men (log odds), typical log wage, log commute.
+# How each occupation leans: wanted schooling, share of men (log odds), typical log wage, log
+# commute.
 LEANINGS = np.array(
     [
         [5.4, 0.3, 0.55, 0.15],
@@ -73,7 +74,8 @@ Flags = NDArray[np.bool_]
 
 
 def schema() -> Schema:
-    """What anyone may know about the table without seeing it: the questionnaire's answers and ranges."""
+    """What anyone may know about the table without seeing it: the questionnaire's answers and
+    ranges."""
 
     def categorical(values: Sequence[str]) -> dict[str, object]:
         return {"type": "categorical", "values": list(values)}
@@ -102,7 +104,9 @@ def schema() -> Schema:
         "well_off": categorical(YES_NO),
         "public_insurance": categorical(YES_NO),
     }
-    return Schema.from_dict({"columns": columns, "targets": ["employed", "well_off", "public_insurance"]})
+    return Schema.from_dict(
+        {"columns": columns, "targets": ["employed", "well_off", "public_insurance"]}
+    )
 
 
 def frame(rows: int = 50_000, seed: int = 0) -> pd.DataFrame:
@@ -170,10 +174,13 @@ def origins(rng: np.random.Generator, age: Numbers, region: Codes) -> tuple[Code
 
 
 def schooling(rng: np.random.Generator, age: Numbers, region: Codes, citizenship: Codes) -> Codes:
-    """Highest schooling: later cohorts stay longer, newcomers have very little or a great deal of it."""
+    """Highest schooling: later cohorts stay longer, newcomers have very little or a great deal of
+    it."""
     rows = len(age)
     spread = np.array([1.0, 1.2, 1.6])[citizenship]
-    score = 0.2 - 0.014 * np.maximum(age - 45, 0) + np.array([0.5, 0.1, -0.2, 0.0, -0.1, -0.3])[region]
+    score = (
+        0.2 - 0.014 * np.maximum(age - 45, 0) + np.array([0.5, 0.1, -0.2, 0.0, -0.1, -0.3])[region]
+    )
     level = np.searchsorted(
         [-2.6, -1.9, -1.1, -0.2, 0.25, 0.65, 1.45], score + spread * rng.normal(size=rows)
     )
@@ -198,7 +205,9 @@ def family(rng: np.random.Generator, age: Numbers, sex: Codes, education: Codes)
 
 def health(rng: np.random.Generator, age: Numbers, education: Codes) -> Codes:
     """Disability: rare when young, steep after seventy, rarer with schooling."""
-    return chance(rng, -2.6 + 0.02 * (age - 40) + 0.06 * np.maximum(age - 70, 0) - 0.2 * (education - 3))
+    return chance(
+        rng, -2.6 + 0.02 * (age - 40) + 0.06 * np.maximum(age - 70, 0) - 0.2 * (education - 3)
+    )
 
 
 def work(
@@ -210,30 +219,52 @@ def work(
     disability: Codes,
     citizenship: Codes,
 ) -> tuple[Codes, Codes]:
-    """Occupation and class of worker over the last year; `not working` for those who did not work."""
+    """Occupation and class of worker over the last year; `not working` for those who did not
+    work."""
     young_mother = (sex == 0) & (marital == 1) & (age < 42)
     prime = 2.6 - ((age - 41) / 15) ** 2 * 0.75
-    working = chance(rng, prime + 0.18 * (education - 3) - 1.9 * disability - 1.1 * young_mother) == 1
+    working = (
+        chance(rng, prime + 0.18 * (education - 3) - 1.9 * disability - 1.1 * young_mother) == 1
+    )
     wanted, men, *_ = LEANINGS.T
     logits = -0.32 * (education[:, None] - wanted) ** 2 + men * (sex[:, None] - 0.5) * 1.4
-    logits += (citizenship == 2)[:, None] * np.array([-0.6, 0, 0, -0.8, -0.4, 0, 0.7, 0.8, 0.5, 0.2, 0.9])
-    occupation = np.where(
-        working, pick(rng, logits + np.array([-0.3, 0, -0.2, -0.2, 0, 0, 0.3, 0, 0, -0.2, -1.5])), IDLE
+    logits += (citizenship == 2)[:, None] * np.array(
+        [-0.6, 0, 0, -0.8, -0.4, 0, 0.7, 0.8, 0.5, 0.2, 0.9]
     )
-    in_public = np.array([-1.6, -1.5, -0.6, 1.6, -0.9, -3.5, -1.6, -2.5, -3.0, -1.2, -3.5, 0])[occupation]
-    on_own = np.array([-0.7, -1.4, -2.0, -3.0, -3.0, -1.5, -1.6, -0.7, -2.6, -1.6, 0.3, 0])[occupation]
-    worker = pick(rng, columns(0.8, in_public + 0.01 * (age - 40), on_own + 0.03 * (age - 40), on_own - 2.0))
+    occupation = np.where(
+        working,
+        pick(rng, logits + np.array([-0.3, 0, -0.2, -0.2, 0, 0, 0.3, 0, 0, -0.2, -1.5])),
+        IDLE,
+    )
+    in_public = np.array([-1.6, -1.5, -0.6, 1.6, -0.9, -3.5, -1.6, -2.5, -3.0, -1.2, -3.5, 0])[
+        occupation
+    ]
+    on_own = np.array([-0.7, -1.4, -2.0, -3.0, -3.0, -1.5, -1.6, -0.7, -2.6, -1.6, 0.3, 0])[
+        occupation
+    ]
+    worker = pick(
+        rng, columns(0.8, in_public + 0.01 * (age - 40), on_own + 0.03 * (age - 40), on_own - 2.0)
+    )
     return occupation, np.where(working, worker, WORKER.index("not working"))
 
 
 def worktime(
-    rng: np.random.Generator, age: Numbers, sex: Codes, marital: Codes, occupation: Codes, worker: Codes
+    rng: np.random.Generator,
+    age: Numbers,
+    sex: Codes,
+    marital: Codes,
+    occupation: Codes,
+    worker: Codes,
 ) -> tuple[Numbers, Numbers]:
-    """Weeks worked last year (most: 52) and usual hours (most: 40); zero for those who did not work."""
+    """Weeks worked last year (most: 52) and usual hours (most: 40); zero for those who did not
+    work."""
     rows = len(age)
     works = occupation != IDLE
     whole_year = (
-        chance(rng, 1.4 - 1.5 * (age < 24) - 0.05 * np.maximum(age - 60, 0) - 0.9 * (occupation == 10)) == 1
+        chance(
+            rng, 1.4 - 1.5 * (age < 24) - 0.05 * np.maximum(age - 60, 0) - 0.9 * (occupation == 10)
+        )
+        == 1
     )
     weeks = np.where(whole_year, 52, np.ceil(51 * rng.beta(1.6, 1.1, rows)))
     short = chance(
@@ -273,13 +304,25 @@ def wages(
     effort = np.log(np.maximum(hours * weeks, 1) / 2080)
     own_business = (worker == 2) * rng.normal(0.1, 0.7, rows)
     tail = 0.45 * rng.standard_t(6, rows)
-    logs = 10.25 + 0.11 * (education - 3) + trade + place + career + 0.18 * sex + effort + own_business + tail
+    logs = (
+        10.25
+        + 0.11 * (education - 3)
+        + trade
+        + place
+        + career
+        + 0.18 * sex
+        + effort
+        + own_business
+        + tail
+    )
     unpaid = chance(rng, np.array([-9.0, -9.0, -1.2, 0.5, 9.0])[worker]) == 1
     wage = np.where(unpaid, 0, np.exp(np.minimum(logs, 14)))
     return np.clip(rounded(rng, wage), 0, 999_999)
 
 
-def other_incomes(rng: np.random.Generator, age: Numbers, education: Codes, wage: Numbers) -> Numbers:
+def other_incomes(
+    rng: np.random.Generator, age: Numbers, education: Codes, wage: Numbers
+) -> Numbers:
     """Pensions after retirement age, interest and rents for some; zero for most."""
     rows = len(age)
     pension = np.where(
@@ -297,14 +340,21 @@ def commutes(
 ) -> Numbers:
     """Minutes to work, in fives and tens; zero for those at home."""
     rows = len(region)
-    at_home = chance(rng, -2.4 + 1.3 * (worker == 2) + 0.8 * (occupation <= 1) + 0.5 * (hours < 20)) == 1
-    far = np.array([0.45, 0.0, 0.05, -0.05, 0.0, -0.3])[region] + np.append(LEANINGS[:, 3], 0.0)[occupation]
+    at_home = (
+        chance(rng, -2.4 + 1.3 * (worker == 2) + 0.8 * (occupation <= 1) + 0.5 * (hours < 20)) == 1
+    )
+    far = (
+        np.array([0.45, 0.0, 0.05, -0.05, 0.0, -0.3])[region]
+        + np.append(LEANINGS[:, 3], 0.0)[occupation]
+    )
     minutes = np.exp(3.0 + far + 0.65 * rng.normal(size=rows))
     minutes = np.where(rng.random(rows) < 0.85, 5 * np.ceil(minutes / 5), np.ceil(minutes))
     return np.where(at_home | (occupation == IDLE), 0, np.clip(minutes, 1, 180))
 
 
-def homes(rng: np.random.Generator, age: Numbers, marital: Codes, region: Codes, income: Numbers) -> Codes:
+def homes(
+    rng: np.random.Generator, age: Numbers, marital: Codes, region: Codes, income: Numbers
+) -> Codes:
     """Housing: the young rent, the middle-aged with income have a mortgage, the old own."""
     comfort = np.log1p(income / 20_000)
     middle = 1 - ((age - 45) / 20) ** 2
@@ -312,7 +362,11 @@ def homes(rng: np.random.Generator, age: Numbers, marital: Codes, region: Codes,
         rng,
         columns(
             -2.2 + 0.05 * (age - 30) + 0.3 * comfort - 0.6 * (region == 0),
-            -1.6 + 0.9 * np.maximum(middle, -3) + 0.9 * comfort + 0.8 * (marital == 1) - 0.4 * (region == 0),
+            -1.6
+            + 0.9 * np.maximum(middle, -3)
+            + 0.9 * comfort
+            + 0.8 * (marital == 1)
+            - 0.4 * (region == 0),
             0.6 - 0.02 * (age - 30) - 0.1 * comfort,
             -2.4 + 1.5 * (age < 22),
         ),
@@ -328,11 +382,20 @@ def employment(
     weeks: Numbers,
     hours: Numbers,
 ) -> Codes:
-    """Employed today, a year after the weeks and hours were counted: people retire, lose work and find it."""
+    """Employed today, a year after the weeks and hours were counted: people retire, lose work and
+    find it."""
     settled = 0.045 * (weeks - 26) + 0.02 * (hours - 30)
-    worked = 0.9 + settled + 0.1 * (education - 3) - 0.16 * np.maximum(age - 58, 0) + 0.9 * (worker == 1)
+    worked = (
+        0.9 + settled + 0.1 * (education - 3) - 0.16 * np.maximum(age - 58, 0) + 0.9 * (worker == 1)
+    )
     starting_out = 2.2 * np.exp(-(((age - 24) / 7) ** 2)) - 1.2 * (age < 19)
-    idle = -2.1 + starting_out + 0.12 * (education - 3) - 1.2 * disability - 0.05 * np.maximum(age - 45, 0)
+    idle = (
+        -2.1
+        + starting_out
+        + 0.12 * (education - 3)
+        - 1.2 * disability
+        - 0.05 * np.maximum(age - 45, 0)
+    )
     return chance(rng, np.where(weeks > 0, worked - 0.6 * disability, idle))
 
 
@@ -345,10 +408,15 @@ def household_income(
     wage: Numbers,
     other_income: Numbers,
 ) -> Numbers:
-    """What the whole household brings in: a spouse's or a parent's money is in no column of the table."""
+    """What the whole household brings in: a spouse's or a parent's money is in no column of the
+    table."""
     rows = len(age)
     spouse = np.exp(
-        10.0 + 0.16 * (education - 3) - 0.9 * (age > 66) + 0.3 * (1 - sex) + 0.6 * rng.normal(size=rows)
+        10.0
+        + 0.16 * (education - 3)
+        - 0.9 * (age > 66)
+        + 0.3 * (1 - sex)
+        + 0.6 * rng.normal(size=rows)
     )
     spouse *= rng.random(rows) < 0.78
     parents = np.exp(11.0 + 0.6 * rng.normal(size=rows)) * (rng.random(rows) < 0.75)
@@ -365,13 +433,16 @@ def public_insurance(
     worker: Codes,
     household: Numbers,
 ) -> Codes:
-    """Covered by the state: nearly all from 65; before that the poor, the young and the disabled."""
+    """Covered by the state: nearly all from 65; before that the poor, the young and the
+    disabled."""
     need = 1.3 - household / 22_000
     young = 1.0 * (age < 21)
     eligible = np.where(citizenship == 2, -1.6, 0.0) + 2.2 * disability * (citizenship != 2)
     state_job = 1.4 * (worker == 1)
     before = need + young + eligible + state_job - 0.3 * (marital == 1)
-    return chance(rng, np.where(age >= 65, 2.9 - 1.5 * (citizenship == 2), np.maximum(before, -3.2)))
+    return chance(
+        rng, np.where(age >= 65, 2.9 - 1.5 * (citizenship == 2), np.maximum(before, -3.2))
+    )
 
 
 def chance(rng: np.random.Generator, log_odds: Numbers) -> Codes:

@@ -33,7 +33,8 @@ def folder_of_tables(folder: str | Path | None) -> Path:
     found = folder or os.environ.get("TABVEIL_DATA")
     if found is None:
         raise InvalidInput(
-            "Real tables are not part of this package.", "Name their folder: --data-dir DIR, or TABVEIL_DATA."
+            "Real tables are not part of this package.",
+            "Name their folder: --data-dir DIR, or TABVEIL_DATA.",
         )
     return Path(found)
 
@@ -41,5 +42,7 @@ def folder_of_tables(folder: str | Path | None) -> Path:
 def table_in(folder: Path, name: str) -> pd.DataFrame:
     """A Parquet file of this folder."""
     if not (folder / name).is_file():
-        raise InvalidInput(f"{folder} has no file {name}.", "docs/benchmark.md says which files are needed.")
+        raise InvalidInput(
+            f"{folder} has no file {name}.", "docs/benchmark.md says which files are needed."
+        )
     return pd.read_parquet(folder / name)

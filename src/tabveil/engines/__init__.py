@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tabveil.engines.dask import Dask
-from tabveil.engines.engine import Count, Engine, Sums, Told
+from tabveil.engines.engine import Count, Engine, OnProgress, Sums
 from tabveil.engines.local import Local
 from tabveil.engines.spark import Spark
 from tabveil.errors import InvalidInput
@@ -18,4 +18,14 @@ def engine_named(name: str, scheduler: str | None = None) -> Engine:
     return ENGINES[name](scheduler)
 
 
-__all__ = ["ENGINES", "Count", "Dask", "Engine", "Local", "Spark", "Sums", "Told", "engine_named"]
+__all__ = [
+    "ENGINES",
+    "Count",
+    "Dask",
+    "Engine",
+    "Local",
+    "OnProgress",
+    "Spark",
+    "Sums",
+    "engine_named",
+]

@@ -1,12 +1,13 @@
-"""Sums over the rows on a Dask cluster: workers read their own pieces and send back whole numbers."""
+"""Sums over the rows on a Dask cluster: workers read their own pieces and send back whole
+numbers."""
 
 from typing import TYPE_CHECKING, Any, Self
 
 from tabveil.engines.engine import (
     Count,
     Engine,
+    OnProgress,
     Sums,
-    Told,
     Trouble,
     added,
     cores,
@@ -27,7 +28,8 @@ PATIENCE = "20s"  # with a scheduler that does not answer
 
 
 class Dask(Engine):
-    """The cluster at an address; else the one this program is connected to; else one on this machine.
+    """The cluster at an address; else the one this program is connected to; else one on this
+    machine.
 
     A worker that dies is replaced by Dask, and what it had counted is counted again.
     """
@@ -51,8 +53,12 @@ class Dask(Engine):
                 self._client = get_client()
                 return self
             except ValueError:
-                seen_here = "127.0.0.1:0"  # the dashboard: on any free port, and from this machine alone
-                cluster = LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=seen_here)
+                seen_here = (
+                    "127.0.0.1:0"  # the dashboard: on any free port, and from this machine alone
+                )
+                cluster = LocalCluster(
+                    n_workers=cores(), threads_per_worker=1, dashboard_address=seen_here
+                )
                 self._client = Client(cluster)
                 self._started.append(cluster)
         self._started.insert(0, self._client)
@@ -63,7 +69,8 @@ class Dask(Engine):
             return client(self.scheduler, timeout=PATIENCE)
         except (OSError, ValueError, TimeoutError):
             raise InvalidInput(
-                f"No Dask scheduler answers at {self.scheduler}.", "Give an address like tcp://host:8786."
+                f"No Dask scheduler answers at {self.scheduler}.",
+                "Give an address like tcp://host:8786.",
             ) from None
 
     def __exit__(self, *problem: object) -> None:
@@ -71,7 +78,9 @@ class Dask(Engine):
             started.close()
         self._started, self._client = [], None
 
-    def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
+    def total(
+        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+    ) -> Sums:
         from dask import delayed
 
         counter = delayed(count, traverse=False, pure=False)
@@ -81,10 +90,14 @@ class Dask(Engine):
             parts = [delayed(_count_frame, pure=False)(frame, columns, counter) for frame in frames]
         else:
             threads = sum(self._client.nthreads().values()) or 1
-            pieces = [delayed(s, traverse=False, pure=False) for s in source.split(PIECES * threads)]
+            pieces = [
+                delayed(s, traverse=False, pure=False) for s in source.split(PIECES * threads)
+            ]
             parts = [delayed(_count_source, pure=False)(piece, counter) for piece in pieces]
         while len(parts) > 1:
-            parts = [delayed(added, pure=False)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+            parts = [
+                delayed(added, pure=False)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)
+            ]
         try:
             return settled(self._client.compute(parts[0]).result())
         except TabveilError:
@@ -95,7 +108,7 @@ class Dask(Engine):
                 "See what its scheduler and workers have logged; what was charged stays charged.",
             ) from None
         finally:
-            told(1.0)
+            on_progress(1.0)
 
 
 def _count_source(source: Source, count: Count) -> Sums | Trouble:

@@ -1,4 +1,5 @@
-"""What every engine promises: what is counted in each batch, summed over all batches, wherever they lie."""
+"""What every engine promises: what is counted in each batch, summed over all batches, wherever they
+lie."""
 
 import os
 from abc import ABC, abstractmethod
@@ -11,15 +12,17 @@ import pyarrow as pa
 
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.sources import Source
-from tabveil.sources.reader import Told
+from tabveil.sources.reader import OnProgress
 
 Sums = list[np.ndarray]
 Count = Callable[[pa.Table], Sums]
-"""Integer arrays for one batch of rows, the same shapes for every batch; can be sent to another process."""
+"""Integer arrays for one batch of rows, the same shapes for every batch; can be sent to another
+process."""
 
 
 class Engine(ABC):
-    """Where rows are counted. Only sums of whole numbers come back, so every engine gives the same bits."""
+    """Where rows are counted. Only sums of whole numbers come back, so every engine gives the same
+    bits."""
 
     def __enter__(self) -> Self:
         return self
@@ -33,7 +36,9 @@ class Engine(ABC):
         return data
 
     @abstractmethod
-    def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
+    def total(
+        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+    ) -> Sums:
         """The sum over all batches of what `count` gives for one."""
 
 
@@ -59,7 +64,8 @@ def sums_of(batches: Iterable[pa.Table], count: Count) -> Sums:
 
 
 def sums_or_trouble(batches: Iterable[pa.Table], count: Count) -> Sums | Trouble:
-    """Like `sums_of` on a worker, whose own errors would be logged with the rows they happened on."""
+    """Like `sums_of` on a worker, whose own errors would be logged with the rows they happened
+    on."""
     try:
         return sums_of(batches, count)
     except TabveilError as problem:
@@ -72,7 +78,8 @@ def unforeseen(problem: Exception) -> Trouble:
     """An error that nobody thought of: its words may quote a cell, so only its type is told."""
     return Trouble(
         f"The rows could not be counted (unexpected {type(problem).__name__}).",
-        "Please report it. On the engine local, TABVEIL_DEBUG=1 shows the traceback (it may quote data: "
+        "Please report it. On the engine local, TABVEIL_DEBUG=1 shows the traceback (it may "
+        "quote data: "
         "for the owner's eyes).",
     )
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from tabveil.engines.engine import (
     Count,
     Engine,
+    OnProgress,
     Sums,
-    Told,
     Trouble,
     added,
     cores,
@@ -34,11 +34,14 @@ class Local(Engine):
     def __post_init__(self) -> None:
         if self.scheduler is not None:
             raise InvalidInput(
-                "The local engine has no scheduler.", "Leave it out, or choose the engine dask or spark."
+                "The local engine has no scheduler.",
+                "Leave it out, or choose the engine dask or spark.",
             )
 
-    def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
-        batches = Shared(source.batches(told=told))
+    def total(
+        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+    ) -> Sums:
+        batches = Shared(source.batches(on_progress=on_progress))
         threads = self.threads or cores()
 
         def work(thread: int) -> Sums | Trouble:

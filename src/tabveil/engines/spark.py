@@ -1,4 +1,5 @@
-"""Sums over the rows on Spark: `mapInArrow` counts where the partitions lie, whole numbers come back."""
+"""Sums over the rows on Spark: `mapInArrow` counts where the partitions lie, whole numbers come
+back."""
 
 import os
 import sys
@@ -12,8 +13,8 @@ import pyarrow as pa
 from tabveil.engines.engine import (
     Count,
     Engine,
+    OnProgress,
     Sums,
-    Told,
     Trouble,
     added,
     cores,
@@ -73,22 +74,29 @@ class Spark(Engine):
         if looks_like_a_file:
             return data
         if not self._session.catalog.tableExists(name):
-            raise InvalidInput(f"Spark knows no table {name}.", "Give the name of a table, or a path.")
+            raise InvalidInput(
+                f"Spark knows no table {name}.", "Give the name of a table, or a path."
+            )
         return self._session.table(name)
 
-    def total(self, source: Source, count: Count, told: Told = lambda share: None) -> Sums:
+    def total(
+        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+    ) -> Sums:
         nothing = settled(sums_or_trouble([source.nothing()], count))
         try:
             lines = self._counted(source, count)
             few = lines.repartition(FAN).mapInArrow(_adding(nothing), LINE)
-            found = [_unpacked(row["sums"], row["message"], row["hint"], nothing) for row in few.collect()]
+            found = [
+                _unpacked(row["sums"], row["message"], row["hint"], nothing)
+                for row in few.collect()
+            ]
         except Exception as problem:
             raise InvalidInput(
                 f"Spark could not finish ({type(problem).__name__}).",
                 "See what its driver and executors have logged; what was charged stays charged.",
             ) from None
         finally:
-            told(1.0)
+            on_progress(1.0)
         return settled(added([nothing, *found]))
 
     def _counted(self, source: Source, count: Count) -> Any:
@@ -108,7 +116,9 @@ def _escaped(name: str) -> str:
 # What runs on a worker is made here, because Spark sends functions of batches and nothing else.
 
 
-def _counting(columns: tuple[str, ...], count: Count) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _counting(
+    columns: tuple[str, ...], count: Count
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         tables = (pa.Table.from_batches([batch]).rename_columns(list(columns)) for batch in batches)
         yield _line(sums_or_trouble(tables, count))
@@ -116,7 +126,9 @@ def _counting(columns: tuple[str, ...], count: Count) -> Callable[[Batches], Ite
     return run
 
 
-def _counting_pieces(pieces: list[Source], count: Count) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _counting_pieces(
+    pieces: list[Source], count: Count
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
@@ -136,7 +148,11 @@ def _adding(nothing: Sums) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
 def _line(result: Sums | Trouble) -> pa.RecordBatch:
     """Sums as one line of bytes; shapes are not sent, both sides know them."""
     trouble = result if isinstance(result, Trouble) else Trouble("")
-    sums = b"" if isinstance(result, Trouble) else b"".join(np.asarray(s, "<i8").tobytes() for s in result)
+    sums = (
+        b""
+        if isinstance(result, Trouble)
+        else b"".join(np.asarray(s, "<i8").tobytes() for s in result)
+    )
     return pa.RecordBatch.from_pylist(
         [{"sums": sums, "message": trouble.message, "hint": trouble.hint}], schema=FIELDS
     )

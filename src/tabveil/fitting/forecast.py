@@ -1,8 +1,8 @@
-"""What a fit would measure and how far off it would be, from public things alone: no table is opened.
+"""What a fit would measure and how far off it would be, from public things alone: no table is
+opened.
 
-The rules of spending are those of the default preset itself. The error model behind the prediction is
-empirical: its constants were fitted to nine releases of three tables (docs/plan.md).
-"""
+The rules of spending are those of the default preset itself. The error model behind the prediction
+is empirical: its constants were fitted to nine releases of three tables (docs/plan.md)."""
 
 import math
 from dataclasses import dataclass
@@ -30,13 +30,18 @@ SHOWN = 8  # lines of columns and pairs on the terminal
 ROWS = 10_000  # assumed where nobody says how many there are
 MEAN_OF_NOISE = math.sqrt(2 / math.pi)  # E|Z| of a standard normal Z
 
-# The error model. Errors are total variation: the share of rows that would have to move to another cell.
+# The error model. Errors are total variation: the share of rows that would have to move to another
+# cell.
 KEPT = 0.4  # of the noise in a single column; the rest is undone by what other tables say about it
 UNRESOLVED = 0.85  # of the rows in runs too thin to be cut further lie elsewhere inside their run
-JOINT = 0.9  # of the noise in a cell of a cross-table, likewise, and never more than the cell's own share,
+# of the noise in a cell of a cross-table, likewise, and never more than the cell's own share,
+JOINT = 0.9
 STEEP = 1.75  # where the k-th largest cell has a share like k to the power of minus this
 DEPENDENCE = 0.085  # what a table loses at most if its two columns are taken as independent
-FLOOR_CATEGORY, FLOOR_NUMBER = 0.001, 0.012  # what remains without any noise: 2,000 relaxed rows, finite bins
+FLOOR_CATEGORY, FLOOR_NUMBER = (
+    0.001,
+    0.012,
+)  # what remains without any noise: 2,000 relaxed rows, finite bins
 FLOOR_SURFACE = 0.023  # the same for two numbers, whose shape inside a bin is not known
 PROGRAM = 700_000_000  # bytes that the program needs whatever the schema
 START = 5.0  # seconds: imports and compiled programs
@@ -47,7 +52,8 @@ SMALLEST, LARGEST = 1e-3, 100.0  # the ε between which `epsilon_for` searches
 
 @dataclass(frozen=True)
 class ColumnForecast:
-    """One column: how finely it is counted, the noise on each count as a share of all rows, its error."""
+    """One column: how finely it is counted, the noise on each count as a share of all rows, its
+    error."""
 
     name: str
     kind: str
@@ -58,7 +64,8 @@ class ColumnForecast:
 
 @dataclass(frozen=True)
 class PairForecast:
-    """One cross-table of two columns: its cells, the noise on each if measured, its predicted error."""
+    """One cross-table of two columns: its cells, the noise on each if measured, its predicted
+    error."""
 
     first: str
     second: str
@@ -97,7 +104,8 @@ class Forecast:
 
     @property
     def error(self) -> float:
-        """The mean error over all cross-tables of two columns, or over columns where there is only one."""
+        """The mean error over all cross-tables of two columns, or over columns where there is only
+        one."""
         parts = self.pairs or self.columns
         return sum(part.error for part in parts) / len(parts)
 
@@ -138,7 +146,9 @@ def forecast(
 ) -> Forecast:
     """What the default preset would do with this budget on about so many rows."""
     if rows < 1:
-        raise InvalidInput(f"A table of {rows} rows cannot be planned for.", "Give about how many there are.")
+        raise InvalidInput(
+            f"A table of {rows} rows cannot be planned for.", "Give about how many there are."
+        )
     preset, relation, budget = preset or Default(), Relation(relation), Budget(epsilon, delta)
     large = large_columns(schema)
     grouping = budget.rho * GROUPING_SHARE if large else Fraction(0)
@@ -158,7 +168,7 @@ def forecast(
     numbers, crossed = len(domain.numerical), len(outline.with_targets)
 
     def noise(picks: int, rho: Fraction) -> float:
-        return protection.noise_of(picks, rho, pairs.spread)
+        return protection.noise_of(picks, rho, pairs.cells_moved)
 
     run = protection.noise_of(numbers, ranks * LEVELS[0]) if numbers else 0.0
     alone = noise(pairs.categorical, outline.alone) if pairs.categorical else 0.0
@@ -175,8 +185,10 @@ def forecast(
             "row count", "how many rows there are", _share(count, budget),
             protection.noise_of(1, count) if count else None,
         ),
-        Spending("distributions", f"{numbers} numeric columns, level by level", _share(ranks, budget), run),
-        Spending("columns", f"{pairs.categorical} categorical columns", _share(outline.alone, budget), alone),
+        Spending("distributions", f"{numbers} numeric columns, level by level", _share(ranks,
+        budget), run),
+        Spending("columns", f"{pairs.categorical} categorical columns", _share(outline.alone,
+        budget), alone),
         Spending(
             "tables with targets",
             f"{crossed} cross-tables of a target and a column",
@@ -184,7 +196,8 @@ def forecast(
             together,
         ),
         Spending(
-            "choosing", f"{chosen} of {len(pairs)} cross-tables" + f", {lines} directions" * bool(lines),
+            "choosing",
+            f"{chosen} of {len(pairs)} cross-tables" + f", {lines} directions" * bool(lines),
             _share(sum((a.select for a in [*asks, *along]), Fraction(0)), budget), None,
         ),
         Spending(
@@ -219,7 +232,8 @@ def epsilon_for(schema: Schema, error: float, **settings: Any) -> Forecast:
     best = forecast(schema, LARGEST, **settings)
     if not 0 < error < 1 or best.error > error:
         raise InvalidInput(
-            f"An error of {error:g} is out of reach: with ε = {LARGEST:g}, {best.error:.3g} is predicted.",
+            f"An error of {error:g} is out of reach: with ε = {LARGEST:g}, {best.error:.3g} is "
+            "predicted.",
             "Ask for a larger error, declare fewer categories, or gather more rows.",
         )
     low, high = math.log(SMALLEST), math.log(LARGEST)
@@ -233,15 +247,24 @@ def epsilon_for(schema: Schema, error: float, **settings: Any) -> Forecast:
 
 
 def summary_tables(found: Forecast) -> list[Grid | str]:
-    """The forecast for the terminal: what is bought, the worst columns and pairs, and the bottom line."""
-    spending = Grid("spent on", "asked", "share", "noise, rows", box=SIMPLE, title="What would be measured")
+    """The forecast for the terminal: what is bought, the worst columns and pairs, and the bottom
+    line."""
+    spending = Grid(
+        "spent on", "asked", "share", "noise, rows", box=SIMPLE, title="What would be measured"
+    )
     for part in found.spending:
         noise = "–" if part.noise is None else f"{part.noise:,.1f}"
         spending.add_row(part.purpose, part.asked, f"{part.share:.1%}", noise)
-    columns = Grid("column", "parts", "noise", "predicted error", box=SIMPLE, title="Columns, worst first")
+    columns = Grid(
+        "column", "parts", "noise", "predicted error", box=SIMPLE, title="Columns, worst first"
+    )
     for column in sorted(found.columns, key=lambda c: -c.error)[:SHOWN]:
-        columns.add_row(column.name, str(column.cells), f"{column.noise:.3%}", f"{column.error:.3f}")
-    pairs = Grid("columns", "cells", "noise", "predicted error", box=SIMPLE, title="Pairs, worst first")
+        columns.add_row(
+            column.name, str(column.cells), f"{column.noise:.3%}", f"{column.error:.3f}"
+        )
+    pairs = Grid(
+        "columns", "cells", "noise", "predicted error", box=SIMPLE, title="Pairs, worst first"
+    )
     for pair in sorted(found.pairs, key=lambda p: -p.error)[:SHOWN]:
         name = f"{pair.first} × {pair.second}"
         pairs.add_row(name, f"{pair.cells:,}", f"{pair.noise:.3%}", f"{pair.error:.3f}")
@@ -249,16 +272,20 @@ def summary_tables(found: Forecast) -> list[Grid | str]:
         spending,
         columns,
         *([pairs] if found.pairs else []),
-        f"ε = {found.epsilon:g}, δ = {found.delta:g}, about {found.rows:,} rows: {found.measured:,} of "
+        f"ε = {found.epsilon:g}, δ = {found.delta:g}, about {found.rows:,} rows: "
+        f"{found.measured:,} of "
         f"{found.candidates:,} cross-tables in {found.rounds} rounds.\n"
-        f"Predicted mean error of a cross-table: {found.error:.3f} (k-marginal score {found.score:.0f}), "
+        f"Predicted mean error of a cross-table: {found.error:.3f} (k-marginal score "
+        f"{found.score:.0f}), "
         "checked on three tables; yours may differ.\n"
-        f"About {found.memory / 1e9:.2g} GB of memory and {found.seconds / 60:.1f} minutes on two cores.",
+        f"About {found.memory / 1e9:.2g} GB of memory and {found.seconds / 60:.1f} minutes on "
+        "two cores.",
     ]
 
 
 def _columns(pairs: Pairs, rows: int, alone: float, run: float) -> tuple[ColumnForecast, ...]:
-    """Single columns: noise on every category; for numbers, rows in runs too thin to be cut further."""
+    """Single columns: noise on every category; for numbers, rows in runs too thin to be cut
+    further."""
     # A run is cut if it holds more than six times the noise of the next level (see `learn_ranks`).
     unresolved = 6 * run * float(LEVELS[0] / LEVELS[1]) ** 0.5 / rows
     found = []
@@ -297,19 +324,22 @@ def _pairs(
 
 
 def _raw(cells: int, noise: float) -> float:
-    """The expected total variation of a table with this noise on every cell, as a share of all rows."""
+    """The expected total variation of a table with this noise on every cell, as a share of all
+    rows."""
     return cells * noise * MEAN_OF_NOISE / 2
 
 
 @lru_cache(maxsize=4096)
 def _sparse(cells: int, noise: float) -> float:
-    """The same for a cross-table, most of whose cells are nearly empty and are kept so by the fit."""
+    """The same for a cross-table, most of whose cells are nearly empty and are kept so by the
+    fit."""
     shares = np.arange(1.0, cells + 1) ** -STEEP
     return float(np.minimum(shares / shares.sum(), JOINT * noise).sum() / 2)
 
 
 def _seconds(preset: Default, pairs: Pairs, outline: Outline, rows: int, relaxed: int) -> float:
-    """A rough time on two cores: start-up, three products in every step, and reading and counting rows."""
+    """A rough time on two cores: start-up, three products in every step, and reading and counting
+    rows."""
     between, last = preset.between_rounds, preset.at_the_end
     steps = len(outline.plan.rounds) * between.stages * between.steps + last.stages * last.steps
     projecting = steps * relaxed * 6 * pairs.effort(outline.room(pairs)[0]) / FLOPS
@@ -318,7 +348,8 @@ def _seconds(preset: Default, pairs: Pairs, outline: Outline, rows: int, relaxed
 
 
 def _after_grouping(schema: Schema, large: list[str]) -> Schema:
-    """The schema with long lists of values as short as they will be: declared groups, or the most common."""
+    """The schema with long lists of values as short as they will be: declared groups, or the most
+    common."""
     columns = dict(schema.columns)
     for name in large:
         rule = schema.categories[name]

@@ -15,7 +15,9 @@ def forecast_page(found: Forecast) -> Page:
     pairs = [_pairs(found)] if found.pairs else []
     return Page(
         title="Plan of a release",
-        subtitle=f"{budget}, about {amount(found.rows)} rows. Made from the schema; no data was opened.",
+        subtitle=(
+            f"{budget}, about {amount(found.rows)} rows. Made from the schema; no data was opened."
+        ),
         sections=[_overview(found), _spending(found), _columns(found), *pairs],
         footer="Made by tabveil. This page fetches nothing and sends nothing.",
     )
@@ -28,18 +30,24 @@ def _overview(found: Forecast) -> Section:
         [
             Figures(
                 (
-                    ("Predicted error", f"{found.error:.3f}", "mean over cross-tables of two columns"),
-                    ("k-marginal score", f"{found.score:.0f}", "the same on NIST's scale; 1000 is perfect"),
-                    ("Cross-tables", amount(found.measured), f"of {amount(found.candidates)} possible ones"),
-                    ("Time", duration(found.seconds), f"on two cores, with {size(found.memory)} of memory"),
+                    ("Predicted error", f"{found.error:.3f}",
+                    "mean over cross-tables of two columns"),
+                    ("k-marginal score", f"{found.score:.0f}",
+                    "the same on NIST's scale; 1000 is perfect"),
+                    ("Cross-tables", amount(found.measured),
+                    f"of {amount(found.candidates)} possible ones"),
+                    ("Time", duration(found.seconds),
+                    f"on two cores, with {size(found.memory)} of memory"),
                 )
             ),
             Prose(
-                "An error of 0.02 means that 2 in 100 rows would have to move to another cell to make a "
+                "An error of 0.02 means that 2 in 100 rows would have to move to another cell to "
+                "make a "
                 "synthetic cross-table equal to the real one."
             ),
             Note(
-                "Noise is exact. Errors are predicted by a model that is at most a quarter off on the three "
+                "Noise is exact. Errors are predicted by a model that is at most a quarter off "
+                "on the three "
                 "tables it was fitted to; yours may differ more. Time is a rough figure."
             ),
         ],
@@ -48,7 +56,12 @@ def _overview(found: Forecast) -> Section:
 
 def _spending(found: Forecast) -> Section:
     lines = [
-        (part.purpose, part.asked, percent(part.share), "–" if part.noise is None else few(part.noise))
+        (
+            part.purpose,
+            part.asked,
+            percent(part.share),
+            "–" if part.noise is None else few(part.noise),
+        )
         for part in found.spending
     ]
     frame = pd.DataFrame(
@@ -58,7 +71,8 @@ def _spending(found: Forecast) -> Section:
         "spending",
         "What the budget buys",
         [
-            Chart.of("Shares of the budget", "Each bar is one purpose.", _bars(frame), "spending-picture"),
+            Chart.of("Shares of the budget", "Each bar is one purpose.", _bars(frame),
+            "spending-picture"),
             Grid(
                 "spending", f"{count(found.rounds, 'round')} of choosing and measuring",
                 pd.DataFrame(lines, columns=["purpose", "asked", "share", "noise, rows"]),
@@ -68,10 +82,14 @@ def _spending(found: Forecast) -> Section:
 
 
 def _columns(found: Forecast) -> Section:
-    lines = [(c.name, c.kind, c.cells, percent(c.noise, 2), f"{c.error:.3f}") for c in found.columns]
+    lines = [
+        (c.name, c.kind, c.cells, percent(c.noise, 2), f"{c.error:.3f}") for c in found.columns
+    ]
     columns = ["column", "kind", "parts", "noise on each", "predicted error"]
     return Section(
-        "columns", "Each column", [Grid("columns", "Columns alone", pd.DataFrame(lines, columns=columns))]
+        "columns",
+        "Each column",
+        [Grid("columns", "Columns alone", pd.DataFrame(lines, columns=columns))],
     )
 
 
@@ -91,7 +109,9 @@ def _pairs(found: Forecast) -> Section:
                 "Noise is stated as if the table were among the measured ones.",
                 heat_map(frame, names, "predicted error", max(error for *_, error in errors)),
             ),
-            Grid("pairs", "All pairs, worst first", pd.DataFrame(lines, columns=columns), folded=True),
+            Grid(
+                "pairs", "All pairs, worst first", pd.DataFrame(lines, columns=columns), folded=True
+            ),
         ],
     )
 

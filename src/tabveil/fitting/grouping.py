@@ -1,7 +1,7 @@
 """Columns with very many values: a first noisy count decides which values are learnt on their own.
 
-The rest share a code, or the codes of their declared groups, while the table is fitted, so that memory and
-noise stay bounded; behind a shared code, values come as often as their noisy counts say.
+The rest share a code, or the codes of their declared groups, while the table is fitted, so that
+memory and noise stay bounded; behind a shared code, values come as often as their noisy counts say.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tabveil.columns import Categorical, Labels
+from tabveil.columns import Categorical, CategoryCodec
 from tabveil.columns.words import key
 from tabveil.curator import Curator
 from tabveil.fitting.ranks import onto_simplex
@@ -23,32 +23,44 @@ CLEARLY = 6  # standard deviations of the noise that such a value must stand abo
 
 
 def large_columns(schema: Schema) -> list[str]:
-    """The columns whose values are grouped: too many for cross-tables, or grouped by the schema. Public."""
-    return [name for name, rule in schema.categories.items() if rule.groups or len(rule.values) > LARGE]
+    """The columns whose values are grouped: too many for cross-tables, or grouped by the schema.
+    Public."""
+    return [
+        name for name, rule in schema.categories.items() if rule.groups or len(rule.values) > LARGE
+    ]
 
 
 def learn_groupings(curator: Curator, schema: Schema, rho: Fraction) -> dict[str, Grouping]:
-    """Count the values of all large columns once, with noise, and group them by what the counts say."""
+    """Count the values of all large columns once, with noise, and group them by what the counts
+    say."""
     names = large_columns(schema)
     if not names:
         return {}
     domain = Codec(schema).domain
     axes = [schema.categorical.index(name) for name in names]
     counts, scale = curator.categories(axes, domain, rho)
-    return {name: grouped(schema.categories[name], c, scale) for name, c in zip(names, counts, strict=True)}
+    return {
+        name: grouped(schema.categories[name], c, scale)
+        for name, c in zip(names, counts, strict=True)
+    }
 
 
 def widest(schema: Schema) -> Schema:
-    """The schema of the table that is fitted, if counts let as many values as may be stand alone. Public."""
+    """The schema of the table that is fitted, if counts let as many values as may be stand alone.
+    Public."""
     rules = {name: schema.categories[name] for name in large_columns(schema)}
     return reduced(
-        schema, {name: grouped(r, np.ones(len(Labels(r).names())), 0.0) for name, r in rules.items()}
+        schema,
+        {
+            name: grouped(r, np.ones(len(CategoryCodec(r).names())), 0.0)
+            for name, r in rules.items()
+        },
     )
 
 
 def grouped(rule: Categorical, counts: np.ndarray, scale: float) -> Grouping:
     """Which values share a code, from the schema's groups or from noisy counts."""
-    labels = Labels(rule).names()
+    labels = CategoryCodec(rule).names()
     shared = {key(value): name for name, values in rule.groups.items() for value in values}
     if not rule.groups:
         declared = np.arange(len(rule.values))
@@ -58,7 +70,10 @@ def grouped(rule: Categorical, counts: np.ndarray, scale: float) -> Grouping:
     codes: dict[tuple[str, str], int] = {}
     # What a name is the name of is part of it: a group may be called like a value.
     declared_labels, rest = labels[: len(rule.values)], labels[len(rule.values) :]
-    belongs = [(shared[label], "group") if label in shared else (label, "value") for label in declared_labels]
+    belongs = [
+        (shared[label], "group") if label in shared else (label, "value")
+        for label in declared_labels
+    ]
     belongs += [(label, "no value") for label in rest]  # OTHER and missing keep their own codes
     group = np.array([codes.setdefault(name, len(codes)) for name in belongs], np.int32)
     names: list[str] = []
@@ -69,13 +84,17 @@ def grouped(rule: Categorical, counts: np.ndarray, scale: float) -> Grouping:
     weights = np.empty(len(counts))
     for code in range(len(names)):
         together = group == code
-        # Many small counts are mostly noise; what is left of them must add up to what they add up to.
-        weights[together] = onto_simplex(counts[together].astype(float), float(counts[together].sum()))
+        # Many small counts are mostly noise; what is left of them must add up to what they add up
+        # to.
+        weights[together] = onto_simplex(
+            counts[together].astype(float), float(counts[together].sum())
+        )
     return Grouping(tuple(names), group, weights)
 
 
 def reduced(schema: Schema, groupings: Mapping[str, Grouping]) -> Schema:
-    """The schema of the table that is fitted: codes of groups in the place of values; no constraints."""
+    """The schema of the table that is fitted: codes of groups in the place of values; no
+    constraints."""
     if not groupings:
         return schema
     columns = {

@@ -1,4 +1,5 @@
-"""What a long run says about itself, through `logging`: public and noisy quantities, and quiet by default."""
+"""What a long run says about itself, through `logging`: public and noisy quantities, and quiet by
+default."""
 
 import logging
 import os
@@ -17,7 +18,9 @@ def logged(watch: Callable[[Status], None]) -> Callable[[Status], None]:
 
     def both(status: Status) -> None:
         if status.done is None:
-            LOG.info("round %d of %d: noisy loss %.3e", status.round, status.rounds, status.objective)
+            LOG.info(
+                "round %d of %d: noisy loss %.3e", status.round, status.rounds, status.objective
+            )
         watch(status)
 
     return both
@@ -25,7 +28,8 @@ def logged(watch: Callable[[Status], None]) -> Callable[[Status], None]:
 
 @contextmanager
 def log_file(path: Path | None) -> Iterator[None]:
-    """Append what is logged meanwhile to a file that only its owner can read; without a path, do nothing."""
+    """Append what is logged meanwhile to a file that only its owner can read; without a path, do
+    nothing."""
     if path is None:
         yield
         return

@@ -1,4 +1,5 @@
-"""Algorithm 1: fit a relaxed table to noisy answers. Sees noisy answers and public shapes, never rows."""
+"""Algorithm 1: fit a relaxed table to noisy answers. Sees noisy answers and public shapes, never
+rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,11 +22,12 @@ LOGIT_LIMIT = 20.0
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Annealing:
-    """How the projection is run: sharpness σ doubles from stage to stage (one stage keeps it fixed).
+    """How the projection is run: sharpness σ doubles from stage to stage (one stage keeps it
+    fixed).
 
-    `cooling` multiplies the learning rate from stage to stage: sharp steps are decided by small moves. All
-    this is data, not part of the compiled program: quick and thorough projections share one.
-    """
+    `cooling` multiplies the learning rate from stage to stage: sharp steps are decided by small
+    moves. All this is data, not part of the compiled program: quick and thorough projections share
+    one."""
 
     first_sharpness: float = 2.0
     stages: int = 6
@@ -51,10 +53,11 @@ class Annealing:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Relaxed:
-    """A relaxed table: category logits and numbers in [0, 1], one relaxed row per last axis."""
+    """A relaxed table: category logits and positions of numbers in [0, 1], one relaxed row per last
+    axis."""
 
     logits: jax.Array  # [cells, rows]
-    numbers: jax.Array  # [numerical, rows]
+    positions: jax.Array  # [numerical, rows]
     sizes: tuple[int, ...] = field(metadata={"static": True})  # cells of each axis
 
     @classmethod
@@ -74,14 +77,17 @@ class Relaxed:
 
     def rows(self) -> Rows:
         """The relaxed rows as queries see them."""
-        return Rows(with_constants(self.probabilities, jnp.ones(self.logits.shape[1])), self.numbers * GRID)
+        return Rows(
+            with_constants(self.probabilities, jnp.ones(self.logits.shape[1])),
+            self.positions * GRID,
+        )
 
     def clipped(self) -> "Relaxed":
         """Back into the relaxed domain after a gradient step."""
         return replace(
             self,
             logits=jnp.clip(self.logits, -LOGIT_LIMIT, LOGIT_LIMIT),
-            numbers=jnp.clip(self.numbers, 0.0, 1.0),
+            positions=jnp.clip(self.positions, 0.0, 1.0),
         )
 
 
@@ -104,7 +110,9 @@ class Measured:
     @classmethod
     def reserve(cls, families: Sequence[QueryFamily], room: Sequence[int]) -> "Measured":
         """Room for this many queries of each family."""
-        return cls(tuple(families), tuple(f.reserve(r) for f, r in zip(families, room, strict=True)))
+        return cls(
+            tuple(families), tuple(f.reserve(r) for f, r in zip(families, room, strict=True))
+        )
 
     def record(
         self, family: int, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
@@ -115,7 +123,8 @@ class Measured:
 
 
 class Progress(NamedTuple):
-    """What a projection reports: objective on noisy answers with hard thresholds, and steps taken."""
+    """What a projection reports: objective on noisy answers with hard thresholds, and steps
+    taken."""
 
     objective: jax.Array
     steps: jax.Array
@@ -124,17 +133,19 @@ class Progress(NamedTuple):
 def objective(table: Relaxed, measured: Measured, step: Step) -> jax.Array:
     """Σ w (q(table) − â)² over all noisy answers so far."""
     rows = table.rows()
-    misfits = [f.misfit(rows, step, k) for f, k in zip(measured.families, measured.known, strict=True)]
+    misfits = [
+        f.misfit(rows, step, k) for f, k in zip(measured.families, measured.known, strict=True)
+    ]
     return sum(misfits, jnp.zeros(()))
 
 
 @jax.jit
 def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[Relaxed, Progress]:
-    """The relaxed table that best explains the noisy answers; each stage starts where the last one ended.
+    """The relaxed table that best explains the noisy answers; each stage starts where the last one
+    ended.
 
-    Of the tables at the start and at the end of every stage, the best on the noisy objective itself (hard
-    thresholds) is returned. The paper returns the last.
-    """
+    Of the tables at the start and at the end of every stage, the best on the noisy objective itself
+    (hard thresholds) is returned. The paper returns the last."""
     optimiser = optax.scale_by_adam()
 
     def stage(number: jax.Array, carry: tuple) -> tuple:
@@ -153,7 +164,9 @@ def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[R
             moved = jax.tree.map(lambda old, along: old - rate * along, table, direction)
             return moved.clipped(), memory, steps + 1, optax.tree.norm(gradient)
 
-        table, _, steps, _ = jax.lax.while_loop(going, descend, (table, optimiser.init(table), 0, jnp.inf))
+        table, _, steps, _ = jax.lax.while_loop(
+            going, descend, (table, optimiser.init(table), 0, jnp.inf)
+        )
         reached = objective(table, measured, Hard())
         better = reached < lowest
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), table, best)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tabveil.curator import Curator
 from tabveil.queries.rows import GRID
-from tabveil.tables.scale import Lattice, Ranks
+from tabveil.tables.placement import Lattice, Ranks
 
 LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))
 """How ρ is split over the levels of refinement; what the last ones leave unspent is given back."""
@@ -27,10 +27,9 @@ class Learnt(NamedTuple):
 def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -> Learnt:
     """Rank space of the ordinary numbers of each column, and counts of its special values.
 
-    Level by level, runs of points are counted with noise, and those that hold clearly more rows than the
-    noise of the next level are cut into shorter runs, down to single points. Counts of the parts are made
-    to add up to the whole, which was measured better.
-    """
+    Level by level, runs of points are counted with noise, and those that hold clearly more rows
+    than the noise of the next level are cut into shorter runs, down to single points. Counts of the
+    parts are made to add up to the whole, which was measured better."""
     columns = len(lattice.sizes)
     if not columns:
         return Learnt(Ranks(lattice, (), ()), [], 0.0, rho)
@@ -57,7 +56,8 @@ def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -
             wide = runs[column][:, 1] - runs[column][:, 0] > 1
             dense = wide & (mass > 6 * following) & (level + 1 < len(LEVELS))
             done[column] += [
-                (int(a), int(b), m) for (a, b), m in zip(runs[column][~dense], mass[~dense], strict=True)
+                (int(a), int(b), m)
+                for (a, b), m in zip(runs[column][~dense], mass[~dense], strict=True)
             ]
             masses[column] = mass[dense]
             parts = [_cut(run[None], _branches(run, level)) for run in runs[column][dense]]
@@ -77,27 +77,33 @@ def _points(start: int, stop: int) -> np.ndarray:
 
 
 def _first_runs(rho: Fraction, columns: int, total: int) -> int:
-    """Few runs, for errors of a distribution function add up over them; dense ones are cut again."""
+    """Few runs, for errors of a distribution function add up over them; dense ones are cut
+    again."""
     scale = (columns / (2 * float(rho * LEVELS[0]))) ** 0.5
     return int(np.clip(total / (32 * scale), 8, FIRST_RUNS))
 
 
 def _branches(run: np.ndarray, level: int) -> int:
-    """Into how many parts a run is cut, so that the last level reaches single points: there rows pile up."""
+    """Into how many parts a run is cut, so that the last level reaches single points: there rows
+    pile up."""
     return max(BRANCHES, math.ceil((run[1] - run[0]) ** (1 / (len(LEVELS) - level - 1)) - 1e-9))
 
 
 def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
-    """Each run cut into at most this many pieces of nearly equal length, at least one point each."""
+    """Each run cut into at most this many pieces of nearly equal length, at least one point
+    each."""
     cut = []
     for start, stop in runs:
-        ends = np.unique(np.linspace(start, stop, min(pieces, stop - start) + 1).round().astype(int))
+        ends = np.unique(
+            np.linspace(start, stop, min(pieces, stop - start) + 1).round().astype(int)
+        )
         cut.append(np.stack([ends[:-1], ends[1:]], 1))
     return np.concatenate([np.zeros((0, 2), int), *cut])
 
 
 def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Counts moved by equal amounts so that the parts add up to their whole, and none is negative."""
+    """Counts moved by equal amounts so that the parts add up to their whole, and none is
+    negative."""
     fitted = counts.copy()
     for parent, mass in enumerate(masses):
         part = parents == parent

@@ -36,12 +36,15 @@ class Plan:
 
     def room(self, families: int) -> list[int]:
         """How many queries of each family will have been measured at the end."""
-        return [sum(a.picks for r in self.rounds for a in r if a.family == f) for f in range(families)]
+        return [
+            sum(a.picks for r in self.rounds for a in r if a.family == f) for f in range(families)
+        ]
 
 
 @dataclass(frozen=True)
 class Status:
-    """What a watcher sees while rows are read and after each round: public and noisy quantities only."""
+    """What a watcher sees while rows are read and after each round: public and noisy quantities
+    only."""
 
     round: int
     rounds: int
@@ -82,8 +85,8 @@ def rappp(
 ) -> Result:
     """Improve `start` round by round; only `curator` sees private rows, at a price each time.
 
-    `known` holds answers from before the first round. `weight` says how much an answer counts in the fit.
-    """
+    `known` holds answers from before the first round. `weight` says how much an answer counts in
+    the fit."""
     table = start
     answers: list[Answer] = []
     room = [
@@ -97,7 +100,9 @@ def rappp(
         filled = workload.families[answer.family].take(answer.picks).filled
         answers.append(answer)
         shares = (answer.counts / total).astype(np.float32)
-        return measured.record(answer.family, at, answer.picks, shares, filled * np.float32(weight(answer)))
+        return measured.record(
+            answer.family, at, answer.picks, shares, filled * np.float32(weight(answer))
+        )
 
     for answer in known:
         measured = learn(answer)
@@ -111,23 +116,32 @@ def rappp(
 
 
 def rehearse(workload: Workload, room: Sequence[int], rows: int) -> None:
-    """Compile what the rounds will run, on an empty table and without a step, while others count rows."""
+    """Compile what the rounds will run, on an empty table and without a step, while others count
+    rows."""
     domain = workload.domain
     logits = jax.device_put(np.zeros((domain.cells, rows), np.float32))
-    numbers = jax.device_put(np.zeros((len(domain.numerical), rows), np.float32))
-    empty = Relaxed(logits, numbers, domain.sizes)
+    positions = jax.device_put(np.zeros((len(domain.numerical), rows), np.float32))
+    empty = Relaxed(logits, positions, domain.sizes)
     for family in workload.families:
         family.tally(_rows(empty))
     project(empty, Measured.reserve(workload.families, room), Annealing(stages=0))
 
 
 def _worst(
-    curator: Curator, workload: Workload, ask: Ask, table: Relaxed, total: int, answers: Sequence[Answer]
+    curator: Curator,
+    workload: Workload,
+    ask: Ask,
+    table: Relaxed,
+    total: int,
+    answers: Sequence[Answer],
 ) -> np.ndarray:
-    """The queries that `table` answers worst, beyond the error that measuring them would leave anyway."""
+    """The queries that `table` answers worst, beyond the error that measuring them would leave
+    anyway."""
     family = workload.families[ask.family]
-    shares = np.asarray(family.tally(_rows(table)), np.float64) / table.numbers.shape[1]
-    asked = np.concatenate([np.zeros(0, int), *(a.picks for a in answers if a.family == ask.family)])
+    shares = np.asarray(family.tally(_rows(table)), np.float64) / table.positions.shape[1]
+    asked = np.concatenate(
+        [np.zeros(0, int), *(a.picks for a in answers if a.family == ask.family)]
+    )
     noise = curator.noise_of(family, ask.picks, ask.measure) * np.sqrt(2 / np.pi)
     return curator.select(
         workload,

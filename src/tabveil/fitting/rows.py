@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from tabveil.engines import Engine, Local, Told
+from tabveil.engines import Engine, Local, OnProgress
 from tabveil.sources import Source
 from tabveil.tables.table import Codec, Table
 
@@ -18,19 +18,22 @@ class EncodedRows:
     source: Source
     codec: Codec
     engine: Engine = field(default_factory=Local)
-    told: Told = lambda share: None
+    on_progress: OnProgress = lambda share: None
 
     def total(
         self, count: Callable[[Table], list[np.ndarray]], columns: Sequence[str] | None = None
     ) -> list[np.ndarray]:
-        """One pass over the rows: the sum of what is counted in each batch of these columns, or of all."""
+        """One pass over the rows: the sum of what is counted in each batch of these columns, or of
+        all."""
         if columns is None:
-            return self.engine.total(self.source, Encoded(self.codec, count), self.told)
+            return self.engine.total(self.source, Encoded(self.codec, count), self.on_progress)
         known = self.codec.schema.columns
         few = self.codec.schema.model_copy(
             update={"columns": {name: known[name] for name in columns}, "targets": ()}
         )
-        return self.engine.total(self.source.only(columns), Encoded(Codec(few), count), self.told)
+        return self.engine.total(
+            self.source.only(columns), Encoded(Codec(few), count), self.on_progress
+        )
 
     def count(self) -> int:
         """How many rows there are."""

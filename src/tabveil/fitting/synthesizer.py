@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 class RAPpp:
     """Differentially private synthetic tables by relaxed adaptive projection (RAP++).
 
-    `epsilon` and `delta` are the whole promise; `seed` drives initialisation and optimiser, never noise.
-    `ledger` names a file that several fits on the same data share, so that their costs add up.
-    `engine` says where rows are counted: local, dask or spark; without it, where the table lies.
-    """
+    `epsilon` and `delta` are the whole promise; `seed` drives initialisation and optimiser, never
+    noise. `ledger` names a file that several fits on the same data share, so that their costs add
+    up. `engine` says where rows are counted: local, dask or spark; without it, where the table
+    lies."""
 
     def __init__(
         self,
@@ -86,31 +86,39 @@ class RAPpp:
         watch: Callable[[Status], None] = lambda status: None,
         save: str | Path | None = None,
     ) -> Self:
-        """Spend the budget once on a table: pandas, polars, Arrow, Dask, Spark, or the path of a file.
+        """Spend the budget once on a table: pandas, polars, Arrow, Dask, Spark, or the path of a
+        file.
 
-        With `save`, the release is on disk before the fit counts as done. With a ledger file, a fit that was
-        cut short goes on when it is asked for again: answers that were paid for are used, not drawn anew.
-        """
+        With `save`, the release is on disk before the fit counts as done. With a ledger file, a fit
+        that was cut short goes on when it is asked for again: answers that were paid for are used,
+        not drawn anew."""
         relation, preset, seed = self._checked()
         watch = logged(watch)
-        schema = self.schema if self.targets is None else self.schema.with_targets(tuple(self.targets))
+        schema = (
+            self.schema if self.targets is None else self.schema.with_targets(tuple(self.targets))
+        )
         require_satisfiable(schema)
         if isinstance(preset, Default):
             preset.require_room(Codec(widest(schema)).domain)
         with self._engine_for(data) as engine:
             if schema.privacy and not isinstance(engine, Local):
                 raise InvalidInput(
-                    "Rows of one person are counted in one stream, which only the local engine does.",
-                    "Use engine='local', or keep few rows of each person yourself and leave out privacy.",
+                    "Rows of one person are counted in one stream, which only the local engine "
+                    "does.",
+                    "Use engine='local', or keep few rows of each person yourself and leave out "
+                    "privacy.",
                 )
             source = Source.of(engine.find(data), schema)
             if relation is Relation.SUBSTITUTE and source.count() == 0:
                 raise InvalidInput(
-                    "The table has no rows.", "Under substitution their number is public; give at least one."
+                    "The table has no rows.",
+                    "Under substitution their number is public; give at least one.",
                 )
             budget = Budget(self.epsilon, self._delta(source, relation))
             promise = Promise(budget, Protection.of(relation, schema.privacy))
-            rows = EncodedRows(source, Codec(schema), engine, lambda share: watch(Status.reading(share)))
+            rows = EncodedRows(
+                source, Codec(schema), engine, lambda share: watch(Status.reading(share))
+            )
             device.wake()
             _require_schema_paid(schema, promise.protection, self.ledger)
             with self._open_ledger(relation) as ledger:
@@ -163,7 +171,8 @@ class RAPpp:
         return self._fitted().measured()
 
     def report(self, path: str | Path | None = None) -> "Page":
-        """The page that may be passed on with the release: shows in a notebook, or is written to `path`."""
+        """The page that may be passed on with the release: shows in a notebook, or is written to
+        `path`."""
         from tabveil import report
 
         page = report.page(self._fitted())
@@ -172,13 +181,15 @@ class RAPpp:
         return page
 
     def plot(self, column: str) -> Any:
-        """An altair chart of one column: noisy counts with 95 % error bars against synthetic rows."""
+        """An altair chart of one column: noisy counts with 95 % error bars against synthetic
+        rows."""
         from tabveil.report import plot
 
         return plot.column(self._fitted(), column)
 
     def error(self, column: str) -> "pd.DataFrame":
-        """One column's noisy shares, their standard errors, and the synthetic shares, part by part."""
+        """One column's noisy shares, their standard errors, and the synthetic shares, part by
+        part."""
         from tabveil.report.evidence import Evidence
 
         return Evidence(self._fitted()).column(column)
@@ -198,13 +209,17 @@ class RAPpp:
         return self
 
     def __repr__(self) -> str:
-        return f"RAPpp(epsilon={self.epsilon}, preset={self.preset!r}, neighbours={self.neighbours!r})"
+        return (
+            f"RAPpp(epsilon={self.epsilon}, preset={self.preset!r}, neighbours={self.neighbours!r})"
+        )
 
     def _checked(self) -> tuple[Relation, Preset, int]:
         """Refuse what cannot be run before any file is opened or any budget is touched."""
         preset = PRESETS.get(self.preset) if isinstance(self.preset, str) else self.preset
         if preset is None:
-            raise InvalidInput(f"There is no preset {self.preset}.", f"Choose from: {', '.join(PRESETS)}.")
+            raise InvalidInput(
+                f"There is no preset {self.preset}.", f"Choose from: {', '.join(PRESETS)}."
+            )
         if not 0 <= int(self.seed) < 2**32:
             raise InvalidInput(
                 f"Seed {self.seed} is not usable.", "Give a whole number from 0 to 4294967295."
@@ -231,7 +246,11 @@ class RAPpp:
         return OpenDPNoise()
 
     def _open_ledger(self, relation: Relation) -> Ledger:
-        return Ledger.in_memory(relation) if self.ledger is None else Ledger.open(self.ledger, relation)
+        return (
+            Ledger.in_memory(relation)
+            if self.ledger is None
+            else Ledger.open(self.ledger, relation)
+        )
 
     def _fitted(self) -> Release:
         if not hasattr(self, "release_"):
@@ -240,7 +259,8 @@ class RAPpp:
 
 
 class RAP(RAPpp):
-    """Relaxed adaptive projection (2021): what the paper's method is on categorical columns alone."""
+    """Relaxed adaptive projection (2021): what the paper's method is on categorical columns
+    alone."""
 
     def __init__(self, schema: Schema, epsilon: float = 1.0, **settings: Any) -> None:
         super().__init__(schema, epsilon, **{"preset": "paper", **settings})
@@ -255,23 +275,29 @@ class RAP(RAPpp):
 
 
 def _require_schema_paid(schema: Schema, protection: Protection, ledger: str | Path | None) -> None:
-    """Refuse a bought schema whose cost does not add up with that of the fit, or is not in its ledger."""
+    """Refuse a bought schema whose cost does not add up with that of the fit, or is not in its
+    ledger."""
     found = schema.found
     if found is None:
         return
     if (found.relation, found.unit) != (protection.relation.value, protection.unit):
         raise InvalidInput(
-            f"Finding this schema protected {found.unit} ({found.relation}), but this fit would protect "
+            f"Finding this schema protected {found.unit} ({found.relation}), but this fit would "
+            "protect "
             f"{protection.unit} ({protection.relation.value}), so that the costs do not add up.",
-            "Search and fit with the same relation and privacy unit. If the schema was found in another "
+            "Search and fit with the same relation and privacy unit. If the schema was found in "
+            "another "
             "table, remove `found` from it.",
         )
-    if ledger is not None and not (Path(ledger).exists() and Ledger.read(ledger).shows(found.charges)):
+    if ledger is not None and not (
+        Path(ledger).exists() and Ledger.read(ledger).shows(found.charges)
+    ):
         raise InvalidInput(
             f"This schema was found in the data for ε = {found.epsilon:g}, "
             "and the ledger does not show that it was paid for.",
             "Name the ledger that `tabveil schema init --epsilon` (or Schema.infer) charged, "
-            "so that both costs add up. If it was found in another table, remove `found` from the schema.",
+            "so that both costs add up. If it was found in another table, remove `found` from "
+            "the schema.",
         )
 
 
@@ -292,9 +318,11 @@ def release_of(
     return Release(
         schema=schema,
         probabilities=np.asarray(result.table.probabilities, np.float32),
-        numbers=np.asarray(result.table.numbers, np.float32),
-        slack=np.zeros(result.table.numbers.shape, np.float32) if result.slack is None else result.slack,
-        scale=result.workload.scale,
+        positions=np.asarray(result.table.positions, np.float32),
+        slack=np.zeros(result.table.positions.shape, np.float32)
+        if result.slack is None
+        else result.slack,
+        placement=result.workload.placement,
         measurements=(*curator.published, *_measurements(result)),
         privacy=statement(promise, door, schema, _settings(model)),
         charges=[*charge_for_schema(schema), *charges],
@@ -318,10 +346,14 @@ def _measurements(result: Result) -> Iterable[Measurement]:
             )
 
 
-def _request(source: Source, schema: Schema, budget: Budget, relation: Relation, model: RAPpp) -> str:
+def _request(
+    source: Source, schema: Schema, budget: Budget, relation: Relation, model: RAPpp
+) -> str:
     """All that a release is made from; two fits with the same request may share noisy answers."""
     settings = (asdict(budget), relation.value, str(model.preset), model.seed, version("tabveil"))
-    return json.dumps([schema.to_dict(), *settings, source.fingerprint()], sort_keys=True, default=str)
+    return json.dumps(
+        [schema.to_dict(), *settings, source.fingerprint()], sort_keys=True, default=str
+    )
 
 
 def _settings(model: RAPpp) -> dict[str, Any]:

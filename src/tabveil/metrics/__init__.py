@@ -1,4 +1,5 @@
-"""Real and synthetic rows in, tidy rows of scores out; for the owner's eyes: nothing here is private."""
+"""Real and synthetic rows in, tidy rows of scores out; for the owner's eyes: nothing here is
+private."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -63,7 +64,9 @@ HEADLINES = (
 )
 
 
-Watch = Callable[[str, int, int], None]  # which stage begins, how many are done, and how many there are
+Watch = Callable[
+    [str, int, int], None
+]  # which stage begins, how many are done, and how many there are
 
 
 class Headline(NamedTuple):
@@ -84,17 +87,19 @@ def evaluate(
     seed: int = 0,
     watch: Watch = lambda stage, done, total: None,
 ) -> pd.DataFrame:
-    """Every score of the synthetic table as rows of (metric, subject, value, reference). NOT private.
+    """Every score of the synthetic table as rows of (metric, subject, value, reference). NOT
+    private.
 
-    `reference` is what real rows reach: for models, training on `real`; for errors, `test` in the place of
-    `synthetic`. Without `test` there are no references and no model scores. `targets` replaces the schema's
-    own; a column that is then no target counts as a feature.
-    """
+    `reference` is what real rows reach: for models, training on `real`; for errors, `test` in the
+    place of `synthetic`. Without `test` there are no references and no model scores. `targets`
+    replaces the schema's own; a column that is then no target counts as a feature."""
     schema = schema if targets is None else schema.with_targets(tuple(targets))
     return scored(comparison_of(real, synthetic, schema, test, seed), watch)
 
 
-def comparison_of(real: Any, synthetic: Any, schema: Schema, test: Any = None, seed: int = 0) -> Comparison:
+def comparison_of(
+    real: Any, synthetic: Any, schema: Schema, test: Any = None, seed: int = 0
+) -> Comparison:
     """The tables, read and encoded alike; all rows of everybody."""
     schema = schema.replaced(privacy=None)
     codec = Codec(schema)
@@ -110,7 +115,8 @@ def comparison_of(real: Any, synthetic: Any, schema: Schema, test: Any = None, s
 
 
 def scored(comparison: Comparison, watch: Watch = lambda stage, done, total: None) -> pd.DataFrame:
-    """Every score as rows of (metric, subject, value, reference); `watch` hears which metric begins."""
+    """Every score as rows of (metric, subject, value, reference); `watch` hears which metric
+    begins."""
     scores: list[Score] = []
     for done, metric in enumerate(METRICS):
         watch(metric.__module__.split(".")[-1].replace("_", " "), done, len(METRICS))
@@ -158,7 +164,9 @@ def encoded(name: str, data: Any, codec: Codec, schema: Schema) -> Table:
     parts = [codec.encode(batch) for batch in Source.of(data, schema).batches()]
     codes, numbers = ([part.codes for part in parts], [part.numbers for part in parts])
     if not sum(map(len, codes)):
-        raise InvalidInput(f"The {name} table has no rows.", "Give at least one row in every table.")
+        raise InvalidInput(
+            f"The {name} table has no rows.", "Give at least one row in every table."
+        )
     return Table(codes=np.concatenate(codes), numbers=np.concatenate(numbers))
 
 

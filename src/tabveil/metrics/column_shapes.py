@@ -1,4 +1,5 @@
-"""Whether each column alone looks right: SDMetrics' Column Shapes, 1 where the shares are the same."""
+"""Whether each column alone looks right: SDMetrics' Column Shapes, 1 where the shares are the
+same."""
 
 import numpy as np
 
@@ -8,9 +9,12 @@ from tabveil.metrics.kolmogorov_smirnov import distance
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """1 − total variation of each categorical column, 1 − Kolmogorov–Smirnov distance of each numeric one."""
+    """1 − total variation of each categorical column, 1 − Kolmogorov–Smirnov distance of each
+    numeric one."""
     axes = comparison.domain.axes
-    alone = gaps(comparison.real, comparison.synthetic, comparison.domain, [(i,) for i in range(len(axes))])
+    alone = gaps(
+        comparison.real, comparison.synthetic, comparison.domain, [(i,) for i in range(len(axes))]
+    )
     shapes = {axis.name: 1 - gap.total_variation for axis, gap in zip(axes, alone, strict=True)}
     columns = zip(comparison.real.numbers.T, comparison.synthetic.numbers.T, strict=True)
     for name, (real, synthetic) in zip(comparison.domain.numerical, columns, strict=True):

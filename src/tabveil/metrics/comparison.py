@@ -11,7 +11,8 @@ from tabveil.tables.table import Domain, Table
 
 @dataclass(frozen=True)
 class Comparison:
-    """Real and synthetic rows of one schema, encoded alike; `targets` are indices into `domain.axes`."""
+    """Real and synthetic rows of one schema, encoded alike; `targets` are indices into
+    `domain.axes`."""
 
     schema: Schema
     domain: Domain
@@ -36,7 +37,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Score:
-    """One number: which metric, about what (a column, or the mean or max over all), what real rows reach."""
+    """One number: which metric, about what (a column, or the mean or max over all), what real rows
+    reach."""
 
     metric: str
     subject: str

@@ -11,7 +11,9 @@ def scores(comparison: Comparison) -> list[Score]:
     width = len(comparison.domain.numerical)
     if width < 2:
         return []
-    difference = np.abs(correlations(comparison.real.numbers) - correlations(comparison.synthetic.numbers))
+    difference = np.abs(
+        correlations(comparison.real.numbers) - correlations(comparison.synthetic.numbers)
+    )
     pairs = difference[np.triu_indices(width, 1)]
     return [
         Score("correlation", "mean", float(pairs.mean())),

@@ -17,8 +17,8 @@ def some(table: Table, rows: int, seed: int) -> Table:
 
 
 def nearest(comparison: Comparison, rows: Table, among: Table) -> np.ndarray:
-    """For each row the distance to the closest of `among`: categories that differ, and squared differences
-    of numbers as a share of their public range."""
+    """For each row the distance to the closest of `among`: categories that differ, and squared
+    differences of numbers as a share of their public range."""
     places, others = (_places(comparison, table) for table in (rows, among))
     lengths = (others**2).sum(axis=1)
     found = [
@@ -31,5 +31,7 @@ def nearest(comparison: Comparison, rows: Table, among: Table) -> np.ndarray:
 def _places(comparison: Comparison, table: Table) -> np.ndarray:
     low, high = comparison.bounds
     sizes = comparison.domain.sizes
-    blocks = [(table.codes[:, [axis]] == np.arange(size)) * 0.5**0.5 for axis, size in enumerate(sizes)]
+    blocks = [
+        (table.codes[:, [axis]] == np.arange(size)) * 0.5**0.5 for axis, size in enumerate(sizes)
+    ]
     return np.hstack([*blocks, (table.numbers - low) / (high - low)])

@@ -1,4 +1,5 @@
-"""How far two tables' cross-tables are apart, cell by cell; shared by the metrics that count categories."""
+"""How far two tables' cross-tables are apart, cell by cell; shared by the metrics that count
+categories."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ DENSE_CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class Gap:
-    """Absolute differences between two normalised cross-tables, summed and at worst, over `cells` cells."""
+    """Absolute differences between two normalised cross-tables, summed and at worst, over `cells`
+    cells."""
 
     total: float
     worst: float
@@ -26,12 +28,15 @@ class Gap:
         return self.total / 2
 
 
-def gaps(real: Table, synthetic: Table, domain: Domain, cliques: Iterable[Sequence[int]]) -> list[Gap]:
+def gaps(
+    real: Table, synthetic: Table, domain: Domain, cliques: Iterable[Sequence[int]]
+) -> list[Gap]:
     """The gap between the two tables on each clique of categorical axes."""
     # Column-major copies: each clique reads a few whole columns.
     ours, theirs = (np.asfortranarray(table.codes.astype(np.int64)) for table in (real, synthetic))
     return [
-        gap(ours[:, list(axes)], theirs[:, list(axes)], [domain.sizes[a] for a in axes]) for axes in cliques
+        gap(ours[:, list(axes)], theirs[:, list(axes)], [domain.sizes[a] for a in axes])
+        for axes in cliques
     ]
 
 

@@ -13,12 +13,15 @@ MOST_TABLES = 400
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """1000 · (1 − mean total variation) over the tables of two and of three columns, numbers in bins."""
+    """1000 · (1 − mean total variation) over the tables of two and of three columns, numbers in
+    bins."""
     real, synthetic, sizes = codes_of(comparison)
     found = []
     for k in (2, 3):
         tables = _combinations(len(sizes), k, comparison.seed)
-        gaps = [gap(real[:, c], synthetic[:, c], [sizes[i] for i in c]).total_variation for c in tables]
+        gaps = [
+            gap(real[:, c], synthetic[:, c], [sizes[i] for i in c]).total_variation for c in tables
+        ]
         if gaps:
             found.append(Score(f"k_marginal_{k}", "mean", 1000 * (1 - float(np.mean(gaps)))))
     return found
@@ -34,7 +37,9 @@ def codes_of(comparison: Comparison) -> tuple[np.ndarray, np.ndarray, list[int]]
         for side, table in ((real, comparison.real), (synthetic, comparison.synthetic)):
             side.append(np.searchsorted(edges, table.numbers[:, column], "left")[:, None])
         sizes.append(len(edges) + 1)
-    ours, theirs = (np.asfortranarray(np.hstack(side).astype(np.int64)) for side in (real, synthetic))
+    ours, theirs = (
+        np.asfortranarray(np.hstack(side).astype(np.int64)) for side in (real, synthetic)
+    )
     return ours, theirs, sizes
 
 

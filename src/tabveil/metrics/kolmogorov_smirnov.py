@@ -1,4 +1,5 @@
-"""How far each numeric column's distribution has moved: the widest gap between two cumulative curves."""
+"""How far each numeric column's distribution has moved: the widest gap between two cumulative
+curves."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +8,8 @@ from tabveil.metrics.comparison import Comparison, Score
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """The two-sample Kolmogorov–Smirnov distance of every numeric column, their mean and the worst."""
+    """The two-sample Kolmogorov–Smirnov distance of every numeric column, their mean and the
+    worst."""
     columns = zip(comparison.real.numbers.T, comparison.synthetic.numbers.T, strict=True)
     distances = [distance(real, synthetic) for real, synthetic in columns]
     if not distances:
@@ -23,5 +25,8 @@ def scores(comparison: Comparison) -> list[Score]:
 def distance(real: NDArray[np.float64], synthetic: NDArray[np.float64]) -> float:
     """The largest difference between the shares of rows at or below any value."""
     values = np.concatenate([real, synthetic])
-    curves = [np.searchsorted(np.sort(rows), values, side="right") / len(rows) for rows in (real, synthetic)]
+    curves = [
+        np.searchsorted(np.sort(rows), values, side="right") / len(rows)
+        for rows in (real, synthetic)
+    ]
     return float(np.abs(curves[0] - curves[1]).max())

@@ -1,8 +1,7 @@
 """Whether someone could tell who was in the table: an attack that looks for a close synthetic row.
 
-This attack is simple; a score near one half says that it fails, not that all attacks do. What bounds every
-attack is ε.
-"""
+This attack is simple; a score near one half says that it fails, not that all attacks do. What
+bounds every attack is ε."""
 
 import numpy as np
 
@@ -13,7 +12,8 @@ ROWS, AMONG = 2000, 10_000
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """The chance that a person of the table lies closer to a synthetic row than one who was not in it."""
+    """The chance that a person of the table lies closer to a synthetic row than one who was not in
+    it."""
     if comparison.test is None:
         return []
     synthetic = some(comparison.synthetic, AMONG, comparison.seed)
@@ -25,7 +25,8 @@ def scores(comparison: Comparison) -> list[Score]:
 
 
 def _chance(members: np.ndarray, others: np.ndarray) -> float:
-    """How often a member's distance is the smaller one; ties count half (the area under the ROC curve)."""
+    """How often a member's distance is the smaller one; ties count half (the area under the ROC
+    curve)."""
     ordered = np.sort(others)
     larger = len(others) - np.searchsorted(ordered, members, "right")
     ties = np.searchsorted(ordered, members, "right") - np.searchsorted(ordered, members, "left")

@@ -1,4 +1,5 @@
-"""Whether models can learn from the synthetic rows: train on them, test on real rows nobody trained on.
+"""Whether models can learn from the synthetic rows: train on them, test on real rows nobody trained
+on.
 
 scikit-learn takes over a second to import, so it is imported only where a model is trained.
 """
@@ -15,7 +16,8 @@ from tabveil.metrics.comparison import Comparison, Score
 from tabveil.tables.table import Table
 
 TRAINING_ROWS = 40_000
-# Newton's method builds a features × features matrix: quick for narrow tables, hopeless for very wide ones.
+# Newton's method builds a features × features matrix: quick for narrow tables, hopeless for very
+# wide ones.
 NEWTON_WIDTH = 600
 # Boosted trees treat at most this many categories as unordered (a limit of scikit-learn).
 TREE_CATEGORIES = 255
@@ -36,7 +38,8 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Learner:
-    """A kind of model: what its scores are called, how it sees a table, and a fresh one to train."""
+    """A kind of model: what its scores are called, how it sees a table, and a fresh one to
+    train."""
 
     name: str
     features: Callable[[Comparison, Table], Features]
@@ -44,7 +47,8 @@ class Learner:
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """Macro F1 of logistic regression and boosted trees per target; the reference is trained on real rows."""
+    """Macro F1 of logistic regression and boosted trees per target; the reference is trained on
+    real rows."""
     columns = len(comparison.features) + len(comparison.domain.numerical)
     if comparison.test is None or not comparison.targets or not columns:
         return []
@@ -55,11 +59,15 @@ def scores(comparison: Comparison) -> list[Score]:
         names = [comparison.domain.axes[target].name for target in comparison.targets]
         rows = zip(names, values, references, strict=True)
         found += [Score(f"{learner.name}_by_target", *row) for row in rows]
-        found.append(Score(learner.name, "mean", float(np.mean(values)), float(np.mean(references))))
+        found.append(
+            Score(learner.name, "mean", float(np.mean(values)), float(np.mean(references)))
+        )
     return found
 
 
-def f1_by_target(learner: Learner, comparison: Comparison, training: Table, test: Table) -> list[float]:
+def f1_by_target(
+    learner: Learner, comparison: Comparison, training: Table, test: Table
+) -> list[float]:
     """For each target, how well a model trained on some rows labels the test rows."""
     training = capped(training, comparison.seed)
     seen, unseen = learner.features(comparison, training), learner.features(comparison, test)
@@ -79,7 +87,8 @@ def predicted(model: Model, features: Features, labels: Labels, unseen: Features
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    # One thread: the same score on every machine, and boosted trees stall where threads wait for busy cores.
+    # One thread: the same score on every machine, and boosted trees stall where threads wait for
+    # busy cores.
     with threadpool_limits(1), warnings.catch_warnings():
         # A table that no line separates well is a poor score, not a fault to report.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -112,7 +121,9 @@ def boosted_trees(comparison: Comparison) -> Model:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     sizes = [comparison.domain.sizes[axis] for axis in comparison.features]
-    unordered = [size <= TREE_CATEGORIES for size in sizes] + [False] * len(comparison.domain.numerical)
+    unordered = [size <= TREE_CATEGORIES for size in sizes] + [False] * len(
+        comparison.domain.numerical
+    )
     # No early stopping: its split of the rows fails on a class with a single row.
     return HistGradientBoostingClassifier(
         categorical_features=unordered, early_stopping=False, random_state=comparison.seed

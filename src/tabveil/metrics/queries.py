@@ -1,4 +1,5 @@
-"""Errors on the three kinds of statistical queries of the RAP++ paper: how many rows of a class lie where."""
+"""Errors on the three kinds of statistical queries of the RAP++ paper: how many rows of a class lie
+where."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,12 +18,13 @@ CHUNK_CELLS = 1 << 20
 TOGETHER = 500  # queries that are answered from one table of counts
 
 Floats = NDArray[np.float64]
-# Numbers [columns, rows] and the places of some queries -> which rows lie inside which [queries, rows].
+# Numbers [columns, rows] and the places of some queries -> which rows lie inside which [queries,
+# rows].
 Inside = Callable[[Floats, NDArray[np.int64]], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
-class Classes:
+class RowsOfClasses:
     """One class per query: the target's axis and the code of its value."""
 
     axes: NDArray[np.int64]
@@ -44,11 +46,16 @@ def scores(comparison: Comparison) -> list[Score]:
 
 def categorical(comparison: Comparison) -> list[Score]:
     """CM: every cell of every (category, category, target) marginal."""
-    found = gaps(comparison.real, comparison.synthetic, comparison.domain, class_conditional(comparison))
+    found = gaps(
+        comparison.real, comparison.synthetic, comparison.domain, class_conditional(comparison)
+    )
     if not found:
         return []
     mean = sum(one.total for one in found) / sum(one.cells for one in found)
-    return [Score("cm_error", "mean", mean), Score("cm_error", "max", max(one.worst for one in found))]
+    return [
+        Score("cm_error", "mean", mean),
+        Score("cm_error", "max", max(one.worst for one in found)),
+    ]
 
 
 def mixed(comparison: Comparison) -> list[Score]:
@@ -57,12 +64,14 @@ def mixed(comparison: Comparison) -> list[Score]:
 
 
 def linear(comparison: Comparison) -> list[Score]:
-    """LT: rows of a class on one side of a random hyperplane, ⟨θ, x⟩ ≤ τ, numbers scaled to their bounds."""
+    """LT: rows of a class on one side of a random hyperplane, ⟨θ, x⟩ ≤ τ, numbers scaled to their
+    bounds."""
     return [score for one in linear_queries(comparison) for score in errors(one, comparison)]
 
 
 def mixed_queries(comparison: Comparison, count: int = RANDOM_QUERIES) -> list[Queries]:
-    """Random MM queries: thresholds uniform over the public range, and at quantiles of the real rows."""
+    """Random MM queries: thresholds uniform over the public range, and at quantiles of the real
+    rows."""
     width = len(comparison.domain.numerical)
     if width < 2 or not comparison.targets:
         return []
@@ -78,7 +87,10 @@ def mixed_queries(comparison: Comparison, count: int = RANDOM_QUERIES) -> list[Q
     def below(thresholds: Floats) -> Callable[[Table], Floats]:
         return lambda table: answers_below(table, classes, pairs, thresholds)
 
-    return [Queries("mm_error_uniform", below(uniform)), Queries("mm_error_quantile", below(quantile))]
+    return [
+        Queries("mm_error_uniform", below(uniform)),
+        Queries("mm_error_quantile", below(quantile)),
+    ]
 
 
 def linear_queries(comparison: Comparison, count: int = RANDOM_QUERIES) -> list[Queries]:
@@ -101,11 +113,11 @@ def linear_queries(comparison: Comparison, count: int = RANDOM_QUERIES) -> list[
     return [Queries("lt_error", lambda table: answers(table, classes, inside))]
 
 
-def draw_classes(comparison: Comparison, rng: np.random.Generator, count: int) -> Classes:
+def draw_classes(comparison: Comparison, rng: np.random.Generator, count: int) -> RowsOfClasses:
     """For every query a target at random, then one of its values at random."""
     axes = rng.choice(comparison.targets, count)
     sizes = np.array(comparison.domain.sizes)[axes]
-    return Classes(axes, rng.integers(sizes))
+    return RowsOfClasses(axes, rng.integers(sizes))
 
 
 def errors(asked: Queries, comparison: Comparison) -> list[Score]:
@@ -117,11 +129,12 @@ def errors(asked: Queries, comparison: Comparison) -> list[Score]:
     ]
 
 
-def answers(table: Table, classes: Classes, inside: Inside) -> Floats:
+def answers(table: Table, classes: RowsOfClasses, inside: Inside) -> Floats:
     """For each query, the share of all rows that lie inside it and are of its class."""
     counts = np.empty(len(classes.axes))
     for (axis, code), asked in alike(np.column_stack([classes.axes, classes.codes])):
-        # Columns as contiguous lines: a query reads a few whole columns, of the rows of its class alone.
+        # Columns as contiguous lines: a query reads a few whole columns, of the rows of its class
+        # alone.
         numbers = np.ascontiguousarray(table.numbers[table.codes[:, axis] == code].T)
         step = max(1, CHUNK_CELLS // max(1, numbers.shape[1]))
         for chunk in (asked[start : start + step] for start in range(0, len(asked), step)):
@@ -129,14 +142,17 @@ def answers(table: Table, classes: Classes, inside: Inside) -> Floats:
     return counts / table.rows
 
 
-def answers_below(table: Table, classes: Classes, pairs: NDArray[np.int64], thresholds: Floats) -> Floats:
+def answers_below(
+    table: Table, classes: RowsOfClasses, pairs: NDArray[np.int64], thresholds: Floats
+) -> Floats:
     """For each query, the share of all rows of its class at or below both thresholds.
 
-    Queries on the same columns and class are answered together: rows are counted between their thresholds,
-    and two running sums make every answer from these counts.
-    """
+    Queries on the same columns and class are answered together: rows are counted between their
+    thresholds, and two running sums make every answer from these counts."""
     counts = np.empty(len(pairs))
-    for (first, second, axis, code), asked in alike(np.column_stack([pairs, classes.axes, classes.codes])):
+    for (first, second, axis, code), asked in alike(
+        np.column_stack([pairs, classes.axes, classes.codes])
+    ):
         members = table.codes[:, axis] == code
         numbers = [table.numbers[members, column] for column in (first, second)]
         for chunk in (asked[start : start + TOGETHER] for start in range(0, len(asked), TOGETHER)):
@@ -151,7 +167,8 @@ def counts_below(numbers: Sequence[Floats], thresholds: Floats) -> NDArray[np.in
         step, place = np.unique(threshold, return_inverse=True)
         steps.append(len(step) + 1)
         places.append(place.ravel())
-        # As many thresholds as are too low for the row; a row above all of them is in the last place.
+        # As many thresholds as are too low for the row; a row above all of them is in the last
+        # place.
         ranks.append(np.searchsorted(step, column, "left"))
     between = np.bincount(ranks[0] * steps[1] + ranks[1], minlength=steps[0] * steps[1])
     below = between.reshape(steps).cumsum(axis=0).cumsum(axis=1)

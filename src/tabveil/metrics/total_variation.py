@@ -1,4 +1,5 @@
-"""How far apart the categorical cross-tables are: the share of rows that would have to change cells."""
+"""How far apart the categorical cross-tables are: the share of rows that would have to change
+cells."""
 
 import math
 from itertools import combinations
@@ -12,7 +13,8 @@ SAMPLED_TRIPLES = 500
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """Total variation of 1-, 2- and 3-way marginals and of (category, category, target): mean and worst."""
+    """Total variation of 1-, 2- and 3-way marginals and of (category, category, target): mean and
+    worst."""
     axes = comparison.domain.axes
     cliques: dict[str, list[tuple[int, ...]]] = {
         "total_variation_1": list(combinations(range(len(axes)), 1)),
@@ -26,9 +28,15 @@ def scores(comparison: Comparison) -> list[Score]:
         distances = [gap.total_variation for gap in compared]
         if name == "total_variation_1":
             by_column = zip(axes, distances, strict=True)
-            found += [Score("total_variation_by_column", axis.name, distance) for axis, distance in by_column]
+            found += [
+                Score("total_variation_by_column", axis.name, distance)
+                for axis, distance in by_column
+            ]
         if distances:
-            found += [Score(name, "mean", float(np.mean(distances))), Score(name, "max", max(distances))]
+            found += [
+                Score(name, "mean", float(np.mean(distances))),
+                Score(name, "max", max(distances)),
+            ]
     return found
 
 

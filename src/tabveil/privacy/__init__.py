@@ -11,7 +11,7 @@ from tabveil.privacy.budget import (
     rounded_up,
     selection_scale,
 )
-from tabveil.privacy.door import GAUSSIAN, THRESHOLD, TOP, Door, Noisy
+from tabveil.privacy.door import GAUSSIAN, THRESHOLD, TOP, Door, NoisyAnswer
 from tabveil.privacy.ledger import Allowance, Ledger, Place
 from tabveil.privacy.ledger_file import Charge
 from tabveil.privacy.noise import Noise, OpenDPNoise
@@ -29,7 +29,7 @@ __all__ = [
     "Door",
     "Ledger",
     "Noise",
-    "Noisy",
+    "NoisyAnswer",
     "OpenDPNoise",
     "Place",
     "Promise",

@@ -42,14 +42,14 @@ class Budget:
         if not 0 <= weight <= 1:
             raise _outside("A share of the budget", weight, "between 0 and 1")
         if isinstance(weight, float):
-            # Floats that add up to 1 on paper (ten times 0.1) can exceed it by their rounding. A part in 2^40
-            # pays for that; integers and fractions are taken as they are.
+            # Floats that add up to 1 on paper (ten times 0.1) can exceed it by their rounding. A
+            # part in 2^40 pays for that; integers and fractions are taken as they are.
             weight = Fraction(weight) * (1 - Fraction(1, 2**40))
         return _snap_down(self.rho * Fraction(weight))
 
 
-# Canonne, Kamath and Steinke (2020), Proposition 12; proof in docs/proofs/conversion.md. With x = α − 1:
-#   δ = min over x > 0 of exp(x((1 + x)ρ − ε)) / x · (x / (1 + x))^(1 + x)
+# Canonne, Kamath and Steinke (2020), Proposition 12; proof in docs/proofs/conversion.md. With x = α
+# − 1: δ = min over x > 0 of exp(x((1 + x)ρ − ε)) / x · (x / (1 + x))^(1 + x)
 
 
 @lru_cache(maxsize=256)
@@ -60,12 +60,14 @@ def rho_of(epsilon: float, delta: float) -> Fraction:
     _require_delta(delta)
     allowed = math.log(delta)
     rho, _ = _last_before(lambda rho: _log_delta(rho, epsilon) > allowed)
-    # `_log_delta` already errs upwards. The relative 1e-12 is a second guard, against a mathematics library
-    # that rounds worse than we assume: it costs nobody any accuracy and always shrinks the budget.
+    # `_log_delta` already errs upwards. The relative 1e-12 is a second guard, against a mathematics
+    # library that rounds worse than we assume: it costs nobody any accuracy and always shrinks the
+    # budget.
     snapped = _snap_down(Fraction(rho) * (1 - Fraction(1, 10**12)))
     if snapped == 0:
         raise InvalidInput(
-            f"ε = {epsilon:g} with δ = {delta:g} is too small to measure anything.", "Choose a larger ε or δ."
+            f"ε = {epsilon:g} with δ = {delta:g} is too small to measure anything.",
+            "Choose a larger ε or δ.",
         )
     return snapped
 
@@ -93,7 +95,8 @@ def delta_of(rho: Fraction | float, epsilon: float) -> float:
 
 
 def rounded_up(number: Fraction) -> float:
-    """The number with four digits, and never less than it was: a promise must not shrink as it is printed.
+    """The number with four digits, and never less than it was: a promise must not shrink as it is
+    printed.
 
     >>> rounded_up(Fraction(100832345, 10**8)), rounded_up(Fraction(1e-9))
     (1.009, 1e-09)
@@ -114,8 +117,11 @@ def gaussian_scale(rho: Fraction, sensitivity_squared: int) -> float:
 
 
 def selection_scale(rho: Fraction, picks: int, sensitivity: int) -> float:
-    """The β of a noisy top-`picks` that costs at most ρ: picks·D²/(2β²) ≤ ρ (docs/proofs/selection.md)."""
-    return _scale(rho, _count("The number of picks", picks) * _count("The sensitivity", sensitivity) ** 2)
+    """The β of a noisy top-`picks` that costs at most ρ: picks·D²/(2β²) ≤ ρ
+    (docs/proofs/selection.md)."""
+    return _scale(
+        rho, _count("The number of picks", picks) * _count("The sensitivity", sensitivity) ** 2
+    )
 
 
 def _scale(rho: Fraction, squared: int) -> float:
@@ -131,8 +137,8 @@ def _scale(rho: Fraction, squared: int) -> float:
 
 def _log_delta(rho: float, epsilon: float) -> float:
     """An upper bound on log δ, tight to a few parts in 10¹⁴."""
-    # log δ is convex in x: its derivative (1 + 2x)ρ − ε − log(1 + 1/x) only grows; its root is the minimum.
-    # Any other x gives a valid bound too, so an inexact root can only make us too careful.
+    # log δ is convex in x: its derivative (1 + 2x)ρ − ε − log(1 + 1/x) only grows; its root is the
+    # minimum. Any other x gives a valid bound too, so an inexact root can only make us too careful.
     x, _ = _last_before(lambda x: (1 + 2 * x) * rho - epsilon - math.log1p(1 / x) > 0)
     if x < 1:  # two ways to write one sum; each keeps its terms free of cancellation
         terms = x * (1 + x) * rho, -x * epsilon, x * math.log(x), -(1 + x) * math.log1p(x)
@@ -143,7 +149,8 @@ def _log_delta(rho: float, epsilon: float) -> float:
 
 
 def _last_before(passed: Callable[[float], bool]) -> tuple[float, float]:
-    """Neighbouring floats around the point from which on `passed` holds, searched down to 1e-300."""
+    """Neighbouring floats around the point from which on `passed` holds, searched down to
+    1e-300."""
     low = high = 1.0
     while not passed(high):
         low, high = high, high * 2
@@ -159,7 +166,8 @@ def _snap_down(rho: Fraction) -> Fraction:
 
 
 def _float_above(rho: Fraction | float) -> float:
-    # Below the grain nothing is ever charged; counting it as a grain only overstates what was spent.
+    # Below the grain nothing is ever charged; counting it as a grain only overstates what was
+    # spent.
     return math.nextafter(float(max(rho, GRAIN)), math.inf)
 
 

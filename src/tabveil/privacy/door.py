@@ -1,9 +1,9 @@
 """The door between private rows and everyone else: charged, then looked at, then noised, once.
 
-Nothing but this module draws privacy noise (`tests/test_layers.py`). What a draw costs is worked out twice:
-by our own formula, which sets its scale, and by the privacy map of the OpenDP measurement that draws. If the
-second says more than is charged, nothing is charged and nothing is drawn.
-"""
+Nothing but this module draws privacy noise (`tests/test_layers.py`). What a draw costs is worked
+out twice: by our own formula, which sets its scale, and by the privacy map of the OpenDP
+measurement that draws. If the second says more than is charged, nothing is charged and nothing is
+drawn."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,17 +24,20 @@ GAUSSIAN, TOP, THRESHOLD = "discrete Gaussian", "noisy top-K", "discrete Gaussia
 ROUNDING = Fraction(1, 10**9)  # OpenDP rounds every step upwards, in floats
 
 
-class Noisy(NamedTuple):
-    """Noisy whole numbers, and the standard deviation of their noise."""
+class NoisyAnswer(NamedTuple):
+    """NoisyAnswer whole numbers, and the standard deviation of their noise."""
 
     counts: Integers
     scale: float
 
 
 class Door:
-    """Where one release buys its looks: an allowance to charge, whom to protect, a source of noise."""
+    """Where one release buys its looks: an allowance to charge, whom to protect, a source of
+    noise."""
 
-    def __init__(self, allowance: Allowance, protection: Protection, noise: Noise | None = None) -> None:
+    def __init__(
+        self, allowance: Allowance, protection: Protection, noise: Noise | None = None
+    ) -> None:
         self.allowance, self.protection = allowance, protection
         self._noise = noise or OpenDPNoise()
 
@@ -55,7 +58,7 @@ class Door:
         squared: int,
         asked: Sequence[np.ndarray] = (),
         **details: str | int | float | bool,
-    ) -> Noisy:
+    ) -> NoisyAnswer:
         """Counts with Gaussian noise, for ρ; a neighbour moves them by at most √`squared` in L2."""
         scale = gaussian_scale(rho, squared)
         _hold_against(rho, gaussian_cost(scale, squared), what)
@@ -68,7 +71,7 @@ class Door:
             scale=scale,
             **details,
         )
-        return Noisy(noisy, scale)
+        return NoisyAnswer(noisy, scale)
 
     def top(
         self,
@@ -112,10 +115,11 @@ class Door:
         least: Callable[[float], int],
         delta: float,
     ) -> list[list[str]]:
-        """Of each tally the names that clearly many rows hold, for ρ and δ (docs/proofs/discovery.md).
+        """Of each tally the names that clearly many rows hold, for ρ and δ
+        (docs/proofs/discovery.md).
 
-        `least` gives, for the scale of the noise, the noisy count from which on a name is given out.
-        """
+        `least` gives, for the scale of the noise, the noisy count from which on a name is given
+        out."""
         scale = gaussian_scale(rho, squared)
         _hold_against(rho, gaussian_cost(scale, squared), what)
         needed = least(scale)
@@ -128,7 +132,9 @@ class Door:
             kept = [[name for name in names if next(noisy) >= needed] for _, names in held]
             return np.frombuffer(json.dumps(kept).encode(), np.uint8).astype(np.int64)
 
-        named = self.allowance.buy(what, rho, THRESHOLD, draw, scale=scale, threshold=needed, delta=delta)
+        named = self.allowance.buy(
+            what, rho, THRESHOLD, draw, scale=scale, threshold=needed, delta=delta
+        )
         found: list[list[str]] = json.loads(named.astype(np.uint8).tobytes())
         return found
 
@@ -137,6 +143,7 @@ def _hold_against(charge: Fraction, mapped: float, what: str) -> None:
     """Refuse a draw of which OpenDP says that it costs more than would be charged."""
     if not mapped <= charge * (1 + ROUNDING):
         raise Mispriced(
-            f"{what} would cost ρ = {mapped:.6g} by OpenDP's account, but ρ = {float(charge):.6g} by ours.",
+            f"{what} would cost ρ = {mapped:.6g} by OpenDP's account, but ρ = "
+            f"{float(charge):.6g} by ours.",
             "Nothing was drawn or charged. Do not use this build; see SECURITY.md.",
         )

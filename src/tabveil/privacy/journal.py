@@ -1,4 +1,5 @@
-"""Noisy answers of an unfinished fit, so that a run that was killed goes on without paying for them again."""
+"""Noisy answers of an unfinished fit, so that a run that was killed goes on without paying for them
+again."""
 
 import os
 from collections.abc import Sequence
@@ -38,8 +39,8 @@ class Bought:
 class Journal:
     """A file beside the ledger with every answer that one fit has bought so far, in order.
 
-    An answer is on disk before anyone uses it. The ledger's lock keeps other processes out of it too.
-    """
+    An answer is on disk before anyone uses it. The ledger's lock keeps other processes out of it
+    too."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,7 +48,8 @@ class Journal:
         self._next = 0
 
     def recall(self, charge: Charge, asked: str) -> Bought | None:
-        """The answer to the next question, if it was bought before; None if all answers were given out."""
+        """The answer to the next question, if it was bought before; None if all answers were given
+        out."""
         if self._next == len(self.bought):
             return None
         found = self.bought[self._next]
@@ -73,7 +75,8 @@ class Journal:
         except OSError as error:
             raise TabveilError(
                 f"An answer could not be written to the journal {self.path} ({error.strerror}).",
-                "Make room, then run the same fit again: it goes on from the answers that are there.",
+                "Make room, then run the same fit again: it goes on from the answers that are "
+                "there.",
             ) from None
         self.bought.append(bought)
         self._next = len(self.bought)
@@ -118,7 +121,9 @@ START_ANEW = "what was spent stays spent."
 
 def hash_of(asked: Sequence[NDArray[Any]]) -> str:
     """A hash of arrays: their shapes and whole numbers."""
-    return digest(repr([(a.shape, a.astype(np.int64).tobytes()) for a in map(np.asarray, asked)]).encode())
+    return digest(
+        repr([(a.shape, a.astype(np.int64).tobytes()) for a in map(np.asarray, asked)]).encode()
+    )
 
 
 def _price(charge: Charge) -> tuple[Any, ...]:

@@ -1,4 +1,5 @@
-"""What was spent on a data set, written down before anyone looks, so that nothing spent is ever forgotten."""
+"""What was spent on a data set, written down before anyone looks, so that nothing spent is ever
+forgotten."""
 
 import math
 import threading
@@ -33,13 +34,15 @@ from tabveil.privacy.promise import ONE_ROW, relation_named
 LEDGER_HINT = "The limit covers every release of this data and does not grow; choose a smaller ε."
 ALLOWANCE_HINT = "Plan fewer rounds, or start a new release with a larger ε."
 
-# Checking what is left and writing the charge must be one step, also when threads share a ledger. One lock
-# serves all ledgers, so that they can be copied; a charge takes milliseconds, so nobody waits long.
+# Checking what is left and writing the charge must be one step, also when threads share a ledger.
+# One lock serves all ledgers, so that they can be copied; a charge takes milliseconds, so nobody
+# waits long.
 _one_at_a_time = threading.RLock()
 
 
 class Place(NamedTuple):
-    """A point in the life of a ledger file: the hashes of its first and last line, and their number."""
+    """A point in the life of a ledger file: the hashes of its first and last line, and their
+    number."""
 
     first: str
     lines: int
@@ -47,7 +50,8 @@ class Place(NamedTuple):
 
 
 class Ledger:
-    """An append-only account of ρ that refuses to overspend; a copy of it can be read but cannot spend."""
+    """An append-only account of ρ that refuses to overspend; a copy of it can be read but cannot
+    spend."""
 
     def __init__(self, account: "Account", file: "LedgerFile | None", closed: str = "") -> None:
         self._account, self._file = account, file
@@ -59,8 +63,11 @@ class Ledger:
         return cls(Account(relation_named(relation), limit), None)
 
     @classmethod
-    def open(cls, path: str | Path, relation: Relation | str, limit: Budget | None = None) -> "Ledger":
-        """Start or continue the ledger at `path`, and keep every other process out until it is closed."""
+    def open(
+        cls, path: str | Path, relation: Relation | str, limit: Budget | None = None
+    ) -> "Ledger":
+        """Start or continue the ledger at `path`, and keep every other process out until it is
+        closed."""
         relation = relation_named(relation)
         file = LedgerFile(Path(path))
         try:
@@ -78,10 +85,14 @@ class Ledger:
         with explained(path), readable(Path(path)) as handle:
             account, _ = parse(read_all(handle), Path(path))
         if account is None:
-            raise LedgerDamaged(f"{path} is empty: it holds no ledger yet.", "Was this the right file?")
+            raise LedgerDamaged(
+                f"{path} is empty: it holds no ledger yet.", "Was this the right file?"
+            )
         return cls(account, None, closed="was opened for reading only")
 
-    def charge(self, what: str, rho: Fraction, mechanism: str, **details: str | int | float | bool) -> Charge:
+    def charge(
+        self, what: str, rho: Fraction, mechanism: str, **details: str | int | float | bool
+    ) -> Charge:
         """Write down a cost, durably, and only then return; refuse first if it does not fit."""
         charge = Charge(text(what), cost(rho), text(mechanism), public(details), now())
         with _one_at_a_time:
@@ -100,15 +111,20 @@ class Ledger:
     ) -> "Allowance":
         """Room for one release to spend up to ρ here; refused at once if the ledger has less left.
 
-        `request` says all that the release will be made from. On disk, answers are then kept in a journal,
-        and the same request goes on from those of a run that did not end.
-        """
+        `request` says all that the release will be made from. On disk, answers are then kept in a
+        journal, and the same request goes on from those of a run that did not end."""
         self._require_one_unit(details.get("unit", ONE_ROW))
         journal = None
         if self._file and request is not None:
-            journal = Journal(self._file.path.with_name(f"{self._file.path.name}.{_short(request)}.journal"))
+            journal = Journal(
+                self._file.path.with_name(f"{self._file.path.name}.{_short(request)}.journal")
+            )
             self._require_paid(journal)
-        paid = sum((bought.charge.rho for bought in journal.bought), Fraction(0)) if journal else Fraction(0)
+        paid = (
+            sum((bought.charge.rho for bought in journal.bought), Fraction(0))
+            if journal
+            else Fraction(0)
+        )
         self._require_left(f"{label} asks for", cost(rho) - paid)
         return Allowance(self, text(label), cost(rho), details, journal)
 
@@ -182,7 +198,8 @@ class Ledger:
         return rest
 
     def _left_beside(self, limit: Budget, delta: Fraction) -> Fraction:
-        """What the limit leaves once mechanisms use up δ more; the rest of δ serves the conversion."""
+        """What the limit leaves once mechanisms use up δ more; the rest of δ serves the
+        conversion."""
         rest = below(limit.delta, self.delta_spent + delta)
         if rest <= 0:
             return Fraction(0)
@@ -194,7 +211,9 @@ class Ledger:
 
     def _require_one_unit(self, unit: str) -> None:
         """Costs add up only where all of them protect the same unit."""
-        for other in {charge.details.get("unit", ONE_ROW) for charge in self._account.charges} - {unit}:
+        for other in {charge.details.get("unit", ONE_ROW) for charge in self._account.charges} - {
+            unit
+        }:
             raise InvalidInput(
                 f"This ledger protects {other}, but this run would protect {unit}.",
                 "Keep another ledger for it, or use the same privacy unit.",
@@ -213,13 +232,17 @@ class Ledger:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
     def __repr__(self) -> str:
         of = f" of {float(self.limit.rho):.4g}" if self.limit else ""
-        return f"Ledger({self.relation}, {len(self.charges)} charges, ρ = {float(self.spent):.4g}{of} spent)"
+        spent = float(self.spent)
+        return f"Ledger({self.relation}, {len(self.charges)} charges, ρ = {spent:.4g}{of} spent)"
 
     def __getstate__(self) -> dict[str, Any]:
         # Two objects that both think they know what is left could each spend it.
@@ -243,8 +266,11 @@ class Allowance:
         self._charges: list[Charge] = []
         self.recalled = 0  # how many answers came from a run that did not end
 
-    def charge(self, what: str, rho: Fraction, mechanism: str, **details: str | int | float | bool) -> Charge:
-        """Charge the ledger, the label under `for`; refuse beyond the cap or beyond the ledger's limit."""
+    def charge(
+        self, what: str, rho: Fraction, mechanism: str, **details: str | int | float | bool
+    ) -> Charge:
+        """Charge the ledger, the label under `for`; refuse beyond the cap or beyond the ledger's
+        limit."""
         with _one_at_a_time:
             self._require_left(what, rho)
             charge = self.ledger.charge(what, rho, mechanism, **self._all(details))
@@ -285,7 +311,9 @@ class Allowance:
         if self._journal:
             self._journal.remove()
 
-    def _all(self, details: dict[str, str | int | float | bool]) -> dict[str, str | int | float | bool]:
+    def _all(
+        self, details: dict[str, str | int | float | bool]
+    ) -> dict[str, str | int | float | bool]:
         return {**details, **self._details, "for": self.label}
 
     def _require_left(self, what: str, rho: Fraction) -> None:
@@ -305,7 +333,8 @@ class Allowance:
         return self.total - self.spent
 
     def __repr__(self) -> str:
-        return f"Allowance({self.label!r}, ρ = {float(self.spent):.4g} of {float(self.total):.4g} spent)"
+        spent, total = float(self.spent), float(self.total)
+        return f"Allowance({self.label!r}, ρ = {spent:.4g} of {total:.4g} spent)"
 
 
 def below(delta: float, used: Fraction) -> float:
@@ -324,7 +353,9 @@ def _too_expensive(
     return BudgetExceeded(f"{asks} ρ = {cost}, but only {rest} of {whole} is left{where}.", hint)
 
 
-def _require_same(account: Account, relation: Relation, limit: Budget | None, path: str | Path) -> None:
+def _require_same(
+    account: Account, relation: Relation, limit: Budget | None, path: str | Path
+) -> None:
     if account.relation != relation:
         raise InvalidInput(
             f"{path} counts neighbours by {account.relation}, but this run asks for {relation}.",

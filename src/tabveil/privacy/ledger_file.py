@@ -1,4 +1,5 @@
-"""A ledger on disk: a locked file of chained lines that survives kills, full disks and curious editors."""
+"""A ledger on disk: a locked file of chained lines that survives kills, full disks and curious
+editors."""
 
 import errno
 import fcntl
@@ -27,7 +28,8 @@ HEADER_START = json.dumps({"format": FORMAT}, separators=(",", ":"))[:-1].encode
 
 @dataclass(frozen=True)
 class Charge:
-    """One thing that was paid for; `details` holds public settings, never anything computed from rows."""
+    """One thing that was paid for; `details` holds public settings, never anything computed from
+    rows."""
 
     what: str
     rho: Fraction
@@ -37,7 +39,8 @@ class Charge:
 
     @property
     def delta(self) -> Fraction:
-        """The δ that the mechanism itself uses up, such as by naming values that were not public."""
+        """The δ that the mechanism itself uses up, such as by naming values that were not
+        public."""
         return Fraction(self.details.get("delta", 0))
 
     @property
@@ -63,11 +66,12 @@ class Account:
 
 
 class LedgerFile:
-    """A locked JSON-lines file whose every line carries the hash of the one before and a check of itself.
+    """A locked JSON-lines file whose every line carries the hash of the one before and a check of
+    itself.
 
     Salt makes each line another, also where the same is charged to two copies in the same second.
-    Lines taken off the end whole cannot be noticed from the file alone: keep it where only its owner writes.
-    """
+    Lines taken off the end whole cannot be noticed from the file alone: keep it where only its
+    owner writes."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.owner = path, os.getpid()
@@ -81,7 +85,10 @@ class LedgerFile:
         except OSError as error:
             self.close()
             if error.errno in (errno.EAGAIN, errno.EACCES):
-                problem, hint = "is in use by another run", "Wait for that run to end, then try again."
+                problem, hint = (
+                    "is in use by another run",
+                    "Wait for that run to end, then try again.",
+                )
             else:
                 problem, hint = f"cannot be locked ({error.strerror})", "Keep it on a local disk."
             raise TabveilError(f"The ledger {path} {problem}.", hint) from None
@@ -102,24 +109,30 @@ class LedgerFile:
         return account
 
     def continue_account(self) -> Account | None:
-        """What an existing file holds, its torn last line repaired; None if there is nothing yet."""
+        """What an existing file holds, its torn last line repaired; None if there is nothing
+        yet."""
         content = read_all(self.handle)
         account, good = parse(content, self.path)
         self.lines = account.lines if account else []
         self.length = len(content)
-        # A run that was killed while writing leaves a last line without its end. `charge` returns after the
-        # whole line is on disk, so nobody measured anything on a torn one: dropping it forgets no spending,
-        # and refusing it would lock the owner out for no gain. A last line that lacks nothing but its line
-        # break is kept as spent. Anything else that looks wrong was not left by a crash: `parse` refuses it.
+        # A run that was killed while writing leaves a last line without its end. `charge` returns
+        # after the whole line is on disk, so nobody measured anything on a torn one: dropping it
+        # forgets no spending, and refusing it would lock the owner out for no gain. A last line
+        # that lacks nothing but its line break is kept as spent. Anything else that looks wrong was
+        # not left by a crash: `parse` refuses it.
         if good < len(content):
             try:
                 os.ftruncate(self.handle, good)
                 os.fsync(self.handle)
             except OSError as error:
-                raise self._unwritable("A repair of the last line", error, "It may still need it.") from None
+                raise self._unwritable(
+                    "A repair of the last line", error, "It may still need it."
+                ) from None
             self.length = good
             if account:
-                self._note(account, "an unfinished last line, on which nothing was measured, was removed")
+                self._note(
+                    account, "an unfinished last line, on which nothing was measured, was removed"
+                )
         elif account and not content.endswith(b"\n"):
             self._append(b"\n", "A repair of the last line")
             self._note(account, "the missing line break of the last line was added")
@@ -129,7 +142,8 @@ class LedgerFile:
         """Chain a record to the last line, on disk before this returns."""
         if not self.usable or os.getpid() != self.owner:
             raise TabveilError(
-                f"This process cannot charge anything more to {self.path}: a write failed, or it was forked.",
+                f"This process cannot charge anything more to {self.path}: a write failed, or it "
+                "was forked.",
                 "Start a new run; what was spent stays spent.",
             )
         self._append(line_of({"previous": self.lines[-1], **record, "salt": _salt()}), what)
@@ -143,7 +157,9 @@ class LedgerFile:
 
     def _append(self, line: bytes, what: str) -> None:
         self._require_in_place()
-        self.usable = False  # and so it stays if anything below is cut short in a way that we cannot undo
+        self.usable = (
+            False  # and so it stays if anything below is cut short in a way that we cannot undo
+        )
         try:
             write_all(self.handle, line)
             os.fsync(self.handle)
@@ -168,13 +184,15 @@ class LedgerFile:
         here = os.fstat(self.handle)
         if there is None or not os.path.samestat(there, here) or here.st_size != self.length:
             raise TabveilError(
-                f"{self.path} was moved, replaced or changed while it was in use, so nothing was charged.",
+                f"{self.path} was moved, replaced or changed while it was in use, so nothing was "
+                "charged.",
                 "Leave the ledger where it is while a run is going on, and start a new run.",
             )
 
     def _unwritable(self, what: str, error: OSError, state: str) -> TabveilError:
         return TabveilError(
-            f"{what} could not be charged: writing to the ledger {self.path} failed ({error.strerror}).",
+            f"{what} could not be charged: writing to the ledger {self.path} failed "
+            f"({error.strerror}).",
             f"{state} Check the disk it is on, then start a new run.",
         )
 
@@ -272,7 +290,9 @@ def record_in(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
         check = record.pop("check")
-        intact = check == digest(_canonical(record)) and line == _canonical({**record, "check": check})
+        intact = check == digest(_canonical(record)) and line == _canonical(
+            {**record, "check": check}
+        )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return record if intact else None
@@ -352,7 +372,8 @@ def sync_folder(path: Path) -> None:
 
 
 def _unlock(handle: int, owner: int) -> None:
-    # A forked child shares its parent's lock: it must not end it, and must not keep it after the parent did.
+    # A forked child shares its parent's lock: it must not end it, and must not keep it after the
+    # parent did.
     if os.getpid() == owner:
         fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)
@@ -377,11 +398,15 @@ DAMAGE_HINT = "Restore it from a backup; without its history nobody can say what
 
 
 def _damaged(path: Path, number: int) -> LedgerDamaged:
-    return LedgerDamaged(f"Line {number} of the ledger {path} is damaged or was changed.", DAMAGE_HINT)
+    return LedgerDamaged(
+        f"Line {number} of the ledger {path} is damaged or was changed.", DAMAGE_HINT
+    )
 
 
 def _not_a_ledger(path: Path) -> LedgerDamaged:
-    return LedgerDamaged(f"{path} does not begin like a tabveil ledger.", "Was this the right file?")
+    return LedgerDamaged(
+        f"{path} does not begin like a tabveil ledger.", "Was this the right file?"
+    )
 
 
 def _salt() -> str:
@@ -395,14 +420,20 @@ def now() -> str:
 
 def cost(rho: Fraction) -> Fraction:
     if isinstance(rho, float) or not rho > 0:
-        raise InvalidInput(f"A charge of ρ = {rho} was asked for, but it must be an exact fraction above 0.")
+        raise InvalidInput(
+            f"A charge of ρ = {rho} was asked for, but it must be an exact fraction above 0."
+        )
     return Fraction(rho)
 
 
 def public(details: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in details.items():
-        if not (isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))):
-            raise InvalidInput(f"The detail {name!r} must be a text, a finite number, true or false.")
+        if not (
+            isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+        ):
+            raise InvalidInput(
+                f"The detail {name!r} must be a text, a finite number, true or false."
+            )
     if not (isinstance(delta := details.get("delta", 0), int | float) and 0 <= delta < 1):
         raise InvalidInput("The δ of a charge must be a number from 0 to below 1.")
     return dict(details)

@@ -21,7 +21,8 @@ WORTH_A_THREAD = 256
 
 
 class Noise(Protocol):
-    """What the curator needs; `private` says whether a release made with it may leave the building."""
+    """What the curator needs; `private` says whether a release made with it may leave the
+    building."""
 
     @property
     def private(self) -> bool: ...
@@ -34,11 +35,13 @@ class Noise(Protocol):
         """Counts of the same shape, each with fresh discrete Gaussian noise of this scale."""
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
-        """Distinct positions of high scores, in the order picked, each by the exponential mechanism."""
+        """Distinct positions of high scores, in the order picked, each by the exponential
+        mechanism."""
 
 
 class OpenDPNoise:
-    """OpenDP's exact samplers; they cannot be seeded, so draws may come in any order, from any thread."""
+    """OpenDP's exact samplers; they cannot be seeded, so draws may come in any order, from any
+    thread."""
 
     private = True
     threads = os.cpu_count() or 1
@@ -46,19 +49,24 @@ class OpenDPNoise:
     def gaussian(self, counts: Integers, scale: float) -> Integers:
         """Counts plus discrete Gaussian noise; ρ = Δ²/(2·scale²). Proof in docs/proofs/gaussian.md.
 
-        Noise is independent from cell to cell: a long array is cut into pieces that are noised side by side.
-        """
+        Noise is independent from cell to cell: a long array is cut into pieces that are noised side
+        by side."""
         whole, add_noise = _whole_numbers(counts), _gaussian(scale)
-        pieces = np.array_split(whole.ravel(), max(1, min(self.threads, whole.size // WORTH_A_THREAD)))
+        pieces = np.array_split(
+            whole.ravel(), max(1, min(self.threads, whole.size // WORTH_A_THREAD))
+        )
         with ThreadPoolExecutor(len(pieces)) as pool:
             noisy = [np.array(piece, dtype=np.int64) for piece in pool.map(add_noise, pieces)]
         return np.concatenate(noisy).reshape(whole.shape)
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
-        """Positions of `picks` high scores; ρ = picks·D²/(2·scale²). Proof in docs/proofs/selection.md."""
+        """Positions of `picks` high scores; ρ = picks·D²/(2·scale²). Proof in
+        docs/proofs/selection.md."""
         whole = _whole_numbers(scores)
         if whole.ndim != 1 or not 1 <= picks <= whole.size:
-            raise InvalidInput(f"{picks} picks were asked for, but the scores have shape {whole.shape}.")
+            raise InvalidInput(
+                f"{picks} picks were asked for, but the scores have shape {whole.shape}."
+            )
         return np.array(_top(picks, scale)(whole), dtype=np.int64)
 
 
@@ -74,13 +82,17 @@ def top_cost(scale: float, picks: int, sensitivity: int) -> float:
 
 def _gaussian(scale: float) -> Any:
     dp = _opendp()
-    space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.l2_distance(T="f64")
+    space = (
+        dp.domains.vector_domain(dp.domains.atom_domain(T="i64")),
+        dp.metrics.l2_distance(T="f64"),
+    )
     return dp.measurements.make_gaussian(*space, scale=_positive(scale))
 
 
 def _top(picks: int, scale: float) -> Any:
     dp = _opendp()
-    # Adding a row can raise one error and lower another, so the cheaper monotonic metric never applies.
+    # Adding a row can raise one error and lower another, so the cheaper monotonic metric never
+    # applies.
     metric = dp.metrics.linf_distance(T="i64", monotonic=False)
     space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), metric
     measure = dp.measures.zero_concentrated_divergence()
@@ -94,11 +106,12 @@ def _opendp() -> Any:
     found = version("opendp")
     if found not in TESTED:
         raise InvalidInput(
-            f"OpenDP {found} is installed, whose noise was not tested; allowed are {', '.join(TESTED)}.",
+            f"OpenDP {found} is installed, whose noise was not tested; allowed are "
+            f"{', '.join(TESTED)}.",
             f"Install one of them: pip install opendp=={TESTED[-1]}",
         )
-    # Imported on first use: loading the compiled library takes longer than most commands that draw no noise.
-    # Part by part: OpenDP's prelude brings scikit-learn along, which takes longer still.
+    # Imported on first use: loading the compiled library takes longer than most commands that draw
+    # no noise. Part by part: OpenDP's prelude brings scikit-learn along, which takes longer still.
     import opendp.domains
     import opendp.measurements
     import opendp.measures

@@ -1,4 +1,5 @@
-"""What is promised, and to whom: a budget, what counts as neighbours, and whose rows belong together."""
+"""What is promised, and to whom: a budget, what counts as neighbours, and whose rows belong
+together."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,10 +25,13 @@ class Person(Protocol):
 
 @dataclass(frozen=True)
 class Protection:
-    """Which tables must look alike: the neighbour relation, and the most rows that one person can have."""
+    """Which tables must look alike: the neighbour relation, and the most rows that one person can
+    have."""
 
     relation: Relation = Relation.ADD_REMOVE
-    person: str | None = None  # the column that says whose row it is, where people are protected whole
+    person: str | None = (
+        None  # the column that says whose row it is, where people are protected whole
+    )
     rows_per_person: int = 1
 
     @classmethod
@@ -48,15 +52,15 @@ class Protection:
             return f"{self.unit} added or removed"
         return f"{self.unit} replaced by {'as many others' if self.person else 'another'}"
 
-    def cells_moved(self, spread: int = 2) -> int:
-        """How many cells of one query one row can move by one; `spread` if it is replaced.
+    def cells_moved(self, if_replaced: int = 2) -> int:
+        """How many cells of one query one row can move by one; `if_replaced` under substitution.
 
         >>> Protection().cells_moved(), Protection(Relation.SUBSTITUTE).cells_moved()
         (1, 2)
         """
-        return 1 if self.relation is Relation.ADD_REMOVE else spread
+        return 1 if self.relation is Relation.ADD_REMOVE else if_replaced
 
-    def squared(self, queries: int, spread: int = 2) -> int:
+    def squared(self, queries: int, if_replaced: int = 2) -> int:
         """The squared L2 sensitivity of so many queries together.
 
         Whoever is protected can have several rows: all in one cell, they move it by so many
@@ -65,11 +69,12 @@ class Protection:
         >>> Protection(Relation.SUBSTITUTE, "person", rows_per_person=3).squared(queries=5)
         90
         """
-        return queries * self.cells_moved(spread) * self.rows_per_person**2
+        return queries * self.cells_moved(if_replaced) * self.rows_per_person**2
 
-    def noise_of(self, queries: int, rho: Fraction, spread: int = 2) -> float:
-        """The standard deviation of the noise when so many queries are measured together for ρ. Public."""
-        return gaussian_scale(rho, self.squared(queries, spread))
+    def noise_of(self, queries: int, rho: Fraction, if_replaced: int = 2) -> float:
+        """The standard deviation of the noise when so many queries are measured together for ρ.
+        Public."""
+        return gaussian_scale(rho, self.squared(queries, if_replaced))
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,8 @@ class Promise:
 
     def __str__(self) -> str:
         budget = self.budget
-        return f"({budget.epsilon:g}, {budget.delta:g})-differential privacy for {self.protection.change}."
+        pair = f"({budget.epsilon:g}, {budget.delta:g})"
+        return f"{pair}-differential privacy for {self.protection.change}."
 
 
 def relation_named(name: Relation | str) -> Relation:
@@ -89,4 +95,6 @@ def relation_named(name: Relation | str) -> Relation:
     try:
         return Relation(name)
     except ValueError:
-        raise InvalidInput(f"There is no relation {name}.", f"Choose from: {', '.join(Relation)}.") from None
+        raise InvalidInput(
+            f"There is no relation {name}.", f"Choose from: {', '.join(Relation)}."
+        ) from None

@@ -1,10 +1,9 @@
 """Exact cross-tables of real rows by counting codes: many columns at once, and no floating point.
 
-A row belongs to one cell of each column, so all cross-tables of some columns follow from how often each
-combination of their codes occurs. Small columns are packed together into one code, and every two packs are
-counted together with the classes of the targets: a few additions per pair of packs and row, where a product
-of one-hot rows needs the square of all cells.
-"""
+A row belongs to one cell of each column, so all cross-tables of some columns follow from how often
+each combination of their codes occurs. Small columns are packed together into one code, and every
+two packs are counted together with the classes of the targets: a few additions per pair of packs
+and row, where a product of one-hot rows needs the square of all cells."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,19 +14,24 @@ from math import isqrt, prod
 import numpy as np
 
 ROOMS = (*((32, 2**power) for power in range(15, 5, -1)), (8, 2**5))
-"""Most classes that are told apart together, and most cells of one count (2^15 stay in a processor's cache).
+"""Most classes that are told apart together, and most cells of one count (2^15 stay in a
+processor's cache).
 
 Large packs are quick to count, and hold much that nobody asks for: many columns get smaller ones.
 """
-MOST_FOLDED = 2**23  # cells of all counts, where a smaller room allows it: 64 MB, and every thread holds two
+MOST_FOLDED = (
+    2**23
+)  # cells of all counts, where a smaller room allows it: 64 MB, and every thread holds two
 
 Pass = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
-"""Targets that are told apart together, and packs of other columns; every two packs are counted together."""
+"""Targets that are told apart together, and packs of other columns; every two packs are counted
+together."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One count: the columns whose codes are combined, and where its cells stand in the folded counts."""
+    """One count: the columns whose codes are combined, and where its cells stand in the folded
+    counts."""
 
     columns: tuple[int, ...]
     shape: tuple[int, ...]
@@ -47,7 +51,8 @@ class Counting:
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
-        """Targets that are told apart together, and the packs of the other columns: at least two."""
+        """Targets that are told apart together, and the packs of the other columns: at least
+        two."""
         tried = (self._packed(*room) for room in ROOMS)
         return next((p for p in tried if self._folded(p) <= MOST_FOLDED), self._packed(*ROOMS[-1]))
 
@@ -63,7 +68,9 @@ class Counting:
 
     def _folded(self, passes: Sequence[Pass]) -> int:
         """How many cells these passes count."""
-        widths = [(self._width(together), list(map(self._width, packs))) for together, packs in passes]
+        widths = [
+            (self._width(together), list(map(self._width, packs))) for together, packs in passes
+        ]
         return sum(w * (sum(packs) ** 2 - sum(p * p for p in packs)) // 2 for w, packs in widths)
 
     @cached_property
@@ -91,18 +98,24 @@ class Counting:
         for (together, packs), pieces in zip(self.passes, self.pieces, strict=True):
             inner = self._combined(codes, together, rows)
             outer = [self._combined(codes, pack, rows) for pack in packs]
-            begun = [inner * self._width(pack) + code for pack, code in zip(packs, outer, strict=True)]
+            begun = [
+                inner * self._width(pack) + code for pack, code in zip(packs, outer, strict=True)
+            ]
             for (one, other), piece in zip(combinations(range(len(packs)), 2), pieces, strict=True):
                 np.multiply(begun[one], self._width(packs[other]), out=index)
                 np.add(index, outer[other], out=index)
-                found[piece.start : piece.stop] = np.bincount(index, minlength=piece.stop - piece.start)
+                found[piece.start : piece.stop] = np.bincount(
+                    index, minlength=piece.stop - piece.start
+                )
         return found
 
     def _width(self, columns: Sequence[int]) -> int:
         """How many combinations of these columns there are."""
         return prod(self.sizes[column] for column in columns)
 
-    def _combined(self, codes: Sequence[np.ndarray], columns: Sequence[int], rows: int) -> np.ndarray:
+    def _combined(
+        self, codes: Sequence[np.ndarray], columns: Sequence[int], rows: int
+    ) -> np.ndarray:
         """One code for the combination of several columns."""
         combined = np.zeros(rows, np.int64)
         for column in columns:
@@ -111,8 +124,11 @@ class Counting:
         return combined
 
     def blocks(self, folded: np.ndarray) -> Iterator[tuple[int | None, int, int, np.ndarray]]:
-        """Every target (or None for all rows) and two columns, with their counts [classes, cells, cells]."""
-        for number, ((together, _), pieces) in enumerate(zip(self.passes, self.pieces, strict=True)):
+        """Every target (or None for all rows) and two columns, with their counts [classes, cells,
+        cells]."""
+        for number, ((together, _), pieces) in enumerate(
+            zip(self.passes, self.pieces, strict=True)
+        ):
             targets: list[int | None] = [*([None] if number == 0 else []), *together]
             done: set[tuple[int, int]] = set()
             for piece in pieces:
@@ -123,7 +139,12 @@ class Counting:
                         # All targets at once: far smaller than the piece, and summed over again.
                         small, columns = _summed(table, piece.columns, {one, other, *together})
                         for target in targets:
-                            yield target, one, other, self._block(small, columns, target, one, other)
+                            yield (
+                                target,
+                                one,
+                                other,
+                                self._block(small, columns, target, one, other),
+                            )
 
     def _block(
         self, table: np.ndarray, columns: Sequence[int], target: int | None, one: int, other: int
@@ -150,7 +171,8 @@ def _summed(
 
 
 def packed(columns: Sequence[int], sizes: Sequence[int], room: int) -> list[list[int]]:
-    """Columns together as long as their combinations fit into the room; a larger column stays alone."""
+    """Columns together as long as their combinations fit into the room; a larger column stays
+    alone."""
     packs: list[list[int]] = []
     for column in sorted(columns, key=lambda c: -sizes[c]):
         fitting = (p for p in packs if prod(sizes[c] for c in p) * sizes[column] <= room)

@@ -13,12 +13,13 @@ from tabveil.queries.rows import Array, Hard, Rows, Step, real_rows
 from tabveil.tables.table import Domain
 
 BATCH = 4096
-"""Rows counted at once; far below 2^24, up to which sums of zeros and ones in 32-bit floats are exact."""
+"""Rows counted at once; far below 2^24, up to which sums of zeros and ones in 32-bit floats are
+exact."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Evidence:
+class NoisyShares:
     """Noisy shares, with weights that are zero where nothing has been measured yet."""
 
     shares: Array
@@ -28,7 +29,7 @@ class Evidence:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Places:
-    """Evidence line by line, and which query of the family each line is about."""
+    """NoisyShares line by line, and which query of the family each line is about."""
 
     picks: Array
     shares: Array
@@ -36,11 +37,12 @@ class Places:
 
 
 class QueryFamily(ABC):
-    """Many queries of one kind. A query is a set of disjoint cells: a row is counted in one of them at most.
+    """Many queries of one kind. A query is a set of disjoint cells: a row is counted in one of them
+    at most.
 
-    That one promise gives every sensitivity. Adding or removing a row moves one cell by one: the answers
-    to K queries move by √K in L2, the L1 error of one query by 1. Substituting a row empties one cell and
-    fills another: √(2K) and 2, or √K and 1 where the query has a single cell.
+    That one promise gives every sensitivity. Adding or removing a row moves one cell by one: the
+    answers to K queries move by √K in L2, the L1 error of one query by 1. Substituting a row
+    empties one cell and fills another: √(2K) and 2, or √K and 1 where the query has a single cell.
     """
 
     name: ClassVar[str]  # in words, plural
@@ -50,7 +52,8 @@ class QueryFamily(ABC):
         """Sum over the rows of what each row adds to each cell, [queries, width]."""
 
     def tally(self, rows: Rows, step: Step | None = None) -> jax.Array:
-        """All answers in this family's own layout, in little memory; the hard step unless told otherwise."""
+        """All answers in this family's own layout, in little memory; the hard step unless told
+        otherwise."""
         return answers_in_chunks(self, rows, step or Hard())
 
     def folded_counts(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
@@ -83,7 +86,9 @@ class QueryFamily(ABC):
         empty = np.zeros((room, self.width), np.float32)
         return Places(np.zeros(room, np.int32), empty, empty)
 
-    def learn(self, known: Any, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> Any:
+    def learn(
+        self, known: Any, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
+    ) -> Any:
         """Write down noisy shares [picks, width] and their weights, from place `at` on."""
         there = slice(at, at + len(picks))
         learnt = np.array(known.picks), np.array(known.shares), np.array(known.weights)
@@ -132,17 +137,18 @@ class QueryFamily(ABC):
         return np.asarray(self.filled.sum(axis=1))
 
     @property
-    def spread(self) -> int:
-        """How many cells of one query a substituted row can move: two, or one if no query has a second."""
+    def cells_moved(self) -> int:
+        """How many cells of one query a substituted row can move: two, or one if no query has a
+        second."""
         return min(2, int(self.cells.max(initial=1)))
 
 
 def padded(lists: Sequence[Sequence[int]], padding: int, width: int = 0) -> np.ndarray:
     """Lists of different length as one array, filled up with `padding`."""
     width = max([width, *map(len, lists)])
-    return np.array([[*line, *[padding] * (width - len(line))] for line in lists], np.int32).reshape(
-        -1, width
-    )
+    return np.array(
+        [[*line, *[padding] * (width - len(line))] for line in lists], np.int32
+    ).reshape(-1, width)
 
 
 ENTRIES = 2**21
@@ -150,7 +156,8 @@ ENTRIES = 2**21
 
 
 def answers_in_chunks(family: QueryFamily, rows: Rows, step: Step) -> jax.Array:
-    """The same as `family.answers(rows, step)`, a chunk of queries at a time inside one compiled loop."""
+    """The same as `family.answers(rows, step)`, a chunk of queries at a time inside one compiled
+    loop."""
     size = int(np.clip(ENTRIES // (family.footprint * rows.cells.shape[1]), 1, len(family)))
     chunks = -(-len(family) // size)
     order = np.minimum(np.arange(chunks * size), len(family) - 1).reshape(chunks, size)

@@ -18,11 +18,11 @@ from tabveil.tables.table import Domain
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Marginals(QueryFamily):
-    """k-way categorical marginals (RAP++, Definition 2), every cell of one at once: product queries.
+    """k-way categorical marginals (RAP++, Definition 2), every cell of one at once: product
+    queries.
 
-    Each slot holds one column of every marginal, as the numbers of its cells. The largest column of a
-    marginal is in the first slot, so the widths of the later slots stay small.
-    """
+    Each slot holds one column of every marginal, as the numbers of its cells. The largest column of
+    a marginal is in the first slot, so the widths of the later slots stay small."""
 
     name: ClassVar[str] = "marginals"
 
@@ -34,7 +34,9 @@ class Marginals(QueryFamily):
         """The marginals of these combinations of axes, all of the same length."""
         sizes, offsets = domain.sizes, domain.offsets
         ordered = [sorted(axes, key=lambda axis: -sizes[axis]) for axes in combinations]
-        columns = [[list(range(offsets[a], offsets[a] + sizes[a])) for a in axes] for axes in ordered]
+        columns = [
+            [list(range(offsets[a], offsets[a] + sizes[a])) for a in axes] for axes in ordered
+        ]
         slots = tuple(padded(slot, nobody(domain)) for slot in zip(*columns, strict=True))
         return cls(slots, np.array(nobody(domain), np.int32))
 
@@ -59,7 +61,9 @@ class Marginals(QueryFamily):
     def columns(self, query: int, domain: Domain) -> list[str]:
         """The names of the columns of one marginal, in the order of its cells."""
         starts = [int(np.asarray(slot)[query, 0]) for slot in self.slots]
-        return [domain.axes[int(np.searchsorted(domain.offsets, s, "right")) - 1].name for s in starts]
+        return [
+            domain.axes[int(np.searchsorted(domain.offsets, s, "right")) - 1].name for s in starts
+        ]
 
     def describe(self, query: int, domain: Domain) -> str:
         return " × ".join(self.columns(query, domain))
@@ -67,7 +71,8 @@ class Marginals(QueryFamily):
     def cell_names(self, query: int, domain: Domain) -> list[str]:
         labels = {axis.name: axis.labels for axis in domain.axes}
         return [
-            " × ".join(cell) for cell in itertools.product(*(labels[c] for c in self.columns(query, domain)))
+            " × ".join(cell)
+            for cell in itertools.product(*(labels[c] for c in self.columns(query, domain)))
         ]
 
 
@@ -76,7 +81,8 @@ def _all_products(some: jax.Array, more: jax.Array) -> jax.Array:
 
 
 def marginals_with_targets(domain: Domain, most_cells: int) -> list[Marginals]:
-    """All pairs of features with each target (the paper's CM), or what comes closest where columns are few.
+    """All pairs of features with each target (the paper's CM), or what comes closest where columns
+    are few.
 
     Without a target: all pairs of columns. Marginals of more than `most_cells` cells are left out.
     """
@@ -90,5 +96,7 @@ def marginals_with_targets(domain: Domain, most_cells: int) -> list[Marginals]:
     else:
         columns = targets or features
         wanted = list(itertools.combinations(columns, min(2, len(columns))))
-    kept = [axes for axes in wanted if axes and np.prod([domain.sizes[a] for a in axes]) <= most_cells]
+    kept = [
+        axes for axes in wanted if axes and np.prod([domain.sizes[a] for a in axes]) <= most_cells
+    ]
     return [Marginals.over(kept, domain)] if kept else []

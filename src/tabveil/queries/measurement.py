@@ -19,7 +19,9 @@ class Measurement:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Measurement":
         """The measurement that a file spells out; a file may say anything."""
-        found = cls(**{**content, "cells": tuple(content["cells"]), "counts": tuple(content["counts"])})
+        found = cls(
+            **{**content, "cells": tuple(content["cells"]), "counts": tuple(content["counts"])}
+        )
         right = (
             all(isinstance(text, str) for text in (found.family, found.query, *found.cells))
             and all(type(count) is int for count in found.counts)

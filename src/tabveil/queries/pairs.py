@@ -1,8 +1,9 @@
-"""All pairs of columns, for all rows and within each class: every cross-table of a table as one product.
+"""All pairs of columns, for all rows and within each class: every cross-table of a table as one
+product.
 
-Numbers take part as bins. With P the memberships of rows in cells and Y those in classes, the counts of all
-cells of all pairs are (P ∘ Y_c) Pᵀ, one matrix per class: the same product for real and for relaxed rows.
-"""
+Numbers take part as bins. With P the memberships of rows in cells and Y those in classes, the
+counts of all cells of all pairs are (P ∘ Y_c) Pᵀ, one matrix per class: the same product for real
+and for relaxed rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,19 +16,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from tabveil.queries.counting import Counting
-from tabveil.queries.family import Evidence, QueryFamily, padded
+from tabveil.queries.family import NoisyShares, QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Hard, Rows, Step, everyone
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
 from tabveil.tables.table import Domain
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column as cells: the categories of an axis, or the special values and the bins of a number."""
+class CutColumn:
+    """One column as cells: the categories of an axis, or the special values and the bins of a
+    number."""
 
     name: str
     labels: tuple[str, ...]
-    runs: tuple[tuple[int, int], ...]  # [start, stop) of the cells; special values stand far from the bins
+    runs: tuple[
+        tuple[int, int], ...
+    ]  # [start, stop) of the cells; special values stand far from the bins
 
     @cached_property
     def cells(self) -> np.ndarray:
@@ -38,16 +42,21 @@ class Column:
     def pieces(self) -> list[tuple[int, slice]]:
         """For each run, its first cell and which labels it holds."""
         ends = np.cumsum([0, *(stop - start for start, stop in self.runs)]).tolist()
-        return [(start, slice(*ends)) for (start, _), ends in zip(self.runs, pairwise(ends), strict=True)]
+        return [
+            (start, slice(*ends))
+            for (start, _), ends in zip(self.runs, pairwise(ends), strict=True)
+        ]
 
 
 @dataclass(frozen=True)
 class Layout:
     """Which columns, groups of classes and queries there are."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[CutColumn, ...]
     groups: tuple[tuple[str, tuple[int, ...]], ...]  # name and cells of each group; () is all rows
-    queries: tuple[tuple[int, int, int], ...]  # column, column, group; the same column twice: its own counts
+    queries: tuple[
+        tuple[int, int, int], ...
+    ]  # column, column, group; the same column twice: its own counts
     width: int  # cells of the largest query
 
     @property
@@ -57,8 +66,9 @@ class Layout:
         return [tuple(range(a, b)) for a, b in pairwise(ends.tolist())]
 
 
-class Unseen:
-    """Wraps what compiled programs never read. All are equal, so another value compiles nothing anew.
+class StaticLayout:
+    """Wraps what compiled programs never read. All are equal, so another value compiles nothing
+    anew.
 
     A function under `jax.jit` must not look inside: it would go on using the first layout it saw.
     """
@@ -67,7 +77,7 @@ class Unseen:
         self.layout = layout
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unseen)
+        return isinstance(other, StaticLayout)
 
     def __hash__(self) -> int:
         return 0
@@ -78,8 +88,8 @@ class Unseen:
 class Bins:
     """The bins of all numbers in a row, filled up with empty ones to a multiple of ROOM.
 
-    How finely each number is cut follows from noise. As data, it does not change the compiled program.
-    """
+    How finely each number is cut follows from noise. As data, it does not change the compiled
+    program."""
 
     number: Array  # [bins]: whose bin it is; -1 is nobody's
     high: Array  # [bins]: the grid position at which it ends
@@ -109,10 +119,13 @@ class Bins:
         return [np.searchsorted(e, np.arange(GRID + 1), "right").astype(np.int16) for e in ends]
 
     def members(self, values: jax.Array, step: Step) -> jax.Array:
-        """How much each row belongs to each bin: below its end and not below the end of the bin before."""
+        """How much each row belongs to each bin: below its end and not below the end of the bin
+        before."""
         if not len(self.number):
             return jnp.zeros((0, values.shape[1]))
-        below = step(jnp.asarray(self.high)[:, None] - 0.5 - values[jnp.maximum(self.number, 0)], GRID)
+        below = step(
+            jnp.asarray(self.high)[:, None] - 0.5 - values[jnp.maximum(self.number, 0)], GRID
+        )
         below = jnp.where(jnp.asarray(self.last)[:, None], 1.0, below)
         before = jnp.where(jnp.asarray(self.first)[:, None], 0.0, jnp.roll(below, 1, axis=0))
         return jnp.where(jnp.asarray(self.number)[:, None] >= 0, below - before, 0.0)
@@ -121,7 +134,8 @@ class Bins:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Pairs(QueryFamily):
-    """Cross-tables of two columns within each class of a group, each whole: a partition of the rows."""
+    """Cross-tables of two columns within each class of a group, each whole: a partition of the
+    rows."""
 
     name: ClassVar[str] = "cross-tables"
 
@@ -130,13 +144,15 @@ class Pairs(QueryFamily):
     ordinary: tuple[int, ...] = field(
         metadata={"static": True}
     )  # for each number, the cell of those that have it
-    groups: tuple[tuple[int, ...], ...] = field(metadata={"static": True})  # cells of each group of classes
-    unseen: Unseen = field(metadata={"static": True})
+    groups: tuple[tuple[int, ...], ...] = field(
+        metadata={"static": True}
+    )  # cells of each group of classes
+    static: StaticLayout = field(metadata={"static": True})
 
     @property
     def layout(self) -> Layout:
         """Names, columns and queries; for people and for the counting outside compiled programs."""
-        return self.unseen.layout
+        return self.static.layout
 
     @classmethod
     def over(
@@ -146,15 +162,17 @@ class Pairs(QueryFamily):
         most_cells: int,
         names: Sequence[Sequence[str]] | None = None,
     ) -> Self:
-        """Every column alone, every pair for all rows, and every pair of the other columns for each target.
+        """Every column alone, every pair for all rows, and every pair of the other columns for each
+        target.
 
-        `edges` are the grid positions between the bins of each number, `names` what to call the bins.
-        Cross-tables of more than `most_cells` cells are left out.
-        """
+        `edges` are the grid positions between the bins of each number, `names` what to call the
+        bins. Cross-tables of more than `most_cells` cells are left out."""
         names = names or [[f"bin {i + 1}" for i in range(len(between) + 1)] for between in edges]
-        runs = [(start, start + size) for start, size in zip(domain.offsets, domain.sizes, strict=True)]
+        runs = [
+            (start, start + size) for start, size in zip(domain.offsets, domain.sizes, strict=True)
+        ]
         columns = [
-            Column(axis.name, axis.labels, (runs[place],))
+            CutColumn(axis.name, axis.labels, (runs[place],))
             for place, axis in enumerate(domain.axes)
             if place not in domain.kinds
         ]
@@ -166,7 +184,7 @@ class Pairs(QueryFamily):
             start = bins[1]
             first, last = (everyone(domain), 0) if kinds is None else runs[kinds]
             special = [] if kinds is None else [(first + 1, last)]
-            columns.append(Column(name, (*domain.special(number), *labels), (*special, bins)))
+            columns.append(CutColumn(name, (*domain.special(number), *labels), (*special, bins)))
             ordinary.append(first)
         groups: list[tuple[str, tuple[int, ...]]] = [("", ())]
         groups += [(columns[t].name, tuple(columns[t].cells.tolist())) for t in domain.targets]
@@ -187,7 +205,9 @@ class Pairs(QueryFamily):
         for number, column in enumerate(columns):
             owner[column.cells] = number
         layout = Layout(tuple(columns), tuple(groups), kept, max(map(size, kept)))
-        return cls(cut, owner, tuple(ordinary), tuple(cells for _, cells in groups), Unseen(layout))
+        return cls(
+            cut, owner, tuple(ordinary), tuple(cells for _, cells in groups), StaticLayout(layout)
+        )
 
     @property
     def categorical(self) -> int:
@@ -202,13 +222,17 @@ class Pairs(QueryFamily):
     def with_targets(self, targets: Sequence[int]) -> np.ndarray:
         """The queries that cross one target with one other column, for all rows."""
         queries = enumerate(self.layout.queries)
-        return np.array([q for q, (i, j, g) in queries if g == 0 and i != j and {i, j} & set(targets)], int)
+        return np.array(
+            [q for q, (i, j, g) in queries if g == 0 and i != j and {i, j} & set(targets)], int
+        )
 
-    # -- answers --------------------------------------------------------------------------------------------
+    # -- answers -----------------------------------------------------------------------------------
 
     def cells_of(self, rows: Rows, step: Step) -> jax.Array:
         """How much each row belongs to each cell of each column, [cells, rows]."""
-        return jnp.concatenate([rows.cells[:-2], self.bins.members(rows.values, step) * self._having(rows)])
+        return jnp.concatenate(
+            [rows.cells[:-2], self.bins.members(rows.values, step) * self._having(rows)]
+        )
 
     def _having(self, rows: Rows) -> jax.Array:
         """How much each row has the number of each bin, and not a special value in its place."""
@@ -219,7 +243,8 @@ class Pairs(QueryFamily):
     def table_of(self, rows: Rows, step: Step) -> jax.Array:
         """Counts of every cell of every pair in every class, [classes, cells, cells]."""
         cells = self.cells_of(rows, step)
-        # The last class of a group is what the others leave of all rows, so it needs no product of its own.
+        # The last class of a group is what the others leave of all rows, so it needs no product of
+        # its own.
         wanted = [c for group in self.groups for c in group[:-1]]
         members = jnp.concatenate([rows.cells[-2][None], cells[jnp.array(wanted, int)]])
         products = products_within(cells, members)
@@ -233,7 +258,7 @@ class Pairs(QueryFamily):
             place += len(group) - 1
         return jnp.stack(layers)
 
-    # -- the layout of counts: [classes, cells, cells] ------------------------------------------------------
+    # -- the layout of counts: [classes, cells, cells] ---------------------------------------------
 
     def tally(self, rows: Rows, step: Step | None = None) -> jax.Array:
         return _table_of(self, rows, step or Hard())
@@ -250,7 +275,9 @@ class Pairs(QueryFamily):
         for number, axis in enumerate(domain.kinds):
             if axis is not None:
                 kinds = codes[:, axis]
-                numbers[number] = np.where(kinds > 0, kinds - 1, numbers[number] + domain.sizes[axis] - 1)
+                numbers[number] = np.where(
+                    kinds > 0, kinds - 1, numbers[number] + domain.sizes[axis] - 1
+                )
         return self.counting.folded([*plain, *numbers], len(codes))
 
     def unfold(self, folded: np.ndarray) -> np.ndarray:
@@ -324,23 +351,24 @@ class Pairs(QueryFamily):
 
     def take(self, picks: Array) -> Self:
         chosen = tuple(self.layout.queries[pick] for pick in np.asarray(picks))
-        return replace(self, unseen=Unseen(replace(self.layout, queries=chosen)))
+        return replace(self, static=StaticLayout(replace(self.layout, queries=chosen)))
 
-    # -- evidence: in the same layout where most of it will be measured, else in tiles ----------------------
+    # -- evidence: in the same layout where most of it will be measured, else in tiles -------------
 
-    def reserve(self, room: int) -> Evidence | Tiles:
+    def reserve(self, room: int) -> NoisyShares | Tiles:
         whole, tiled = self._efforts(room)
         if tiled < whole:
             return Tiles.room_for(self._tiles_for(room))
         empty = self.nothing().astype(np.float32)
-        return Evidence(empty, empty)
+        return NoisyShares(empty, empty)
 
     def effort(self, room: int) -> int:
         """Multiplications for one relaxed row, if so many cross-tables are measured."""
         return min(self._efforts(room))
 
     def _efforts(self, room: int) -> tuple[int, int]:
-        """Multiplications for one relaxed row: of all cross-tables, and of tiles for the measured ones."""
+        """Multiplications for one relaxed row: of all cross-tables, and of tiles for the measured
+        ones."""
         products = 1 + sum(len(group[1:]) for group in self.groups)
         return products * len(self.owner) ** 2, EFFORT * self._tiles_for(room) * SIDE**2
 
@@ -351,14 +379,21 @@ class Pairs(QueryFamily):
     def _tiles(self) -> np.ndarray:
         """How many tiles each query needs."""
         columns = self.layout.columns
-        side = np.array([sum(-(-(stop - start) // SIDE) for start, stop in c.runs) for c in columns])
+        side = np.array(
+            [sum(-(-(stop - start) // SIDE) for start, stop in c.runs) for c in columns]
+        )
         classes = np.array([len(layers) for layers in self.layout.slices])
         i, j, group = np.array(self.layout.queries).T
         return side[i] * np.where(i == j, 1, side[j]) * classes[group]
 
     def learn(
-        self, known: Evidence | Tiles, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
-    ) -> Evidence | Tiles:
+        self,
+        known: NoisyShares | Tiles,
+        at: int,
+        picks: np.ndarray,
+        shares: np.ndarray,
+        weights: np.ndarray,
+    ) -> NoisyShares | Tiles:
         if isinstance(known, Tiles):
             for pick, *noisy in zip(picks, shares, weights, strict=True):
                 known = self._learn_tiles(known, self.layout.queries[pick], *noisy)
@@ -368,7 +403,7 @@ class Pairs(QueryFamily):
         learnt = np.array(known.shares), np.array(known.weights)
         for array, new in zip(learnt, (shares, weights), strict=True):
             array.reshape(-1)[places[there]] = new[there]
-        return Evidence(*learnt)
+        return NoisyShares(*learnt)
 
     def _learn_tiles(
         self, known: Tiles, query: tuple[int, int, int], shares: np.ndarray, weights: np.ndarray
@@ -376,23 +411,28 @@ class Pairs(QueryFamily):
         i, j, group = query
         one, other = self.layout.columns[i], self.layout.columns[j]
         all_rows = len(self.owner)
-        shape = len(one.labels), 1 if i == j else len(other.labels)  # alone is crossed with every row
+        shape = (
+            len(one.labels),
+            1 if i == j else len(other.labels),
+        )  # alone is crossed with every row
         classes = self.groups[group] or (all_rows,)
         cells = len(classes) * shape[0] * shape[1]
         blocks = (array[:cells].reshape(-1, *shape) for array in (shares, weights))
         across = [(all_rows, slice(None))] if i == j else other.pieces
         for within, *block in zip(classes, *blocks, strict=True):
             for (first, rows), (second, columns) in product(one.pieces, across):
-                known = known.with_block(first, second, within, *(array[rows, columns] for array in block))
+                known = known.with_block(
+                    first, second, within, *(array[rows, columns] for array in block)
+                )
         return known
 
-    def misfit(self, rows: Rows, step: Step, known: Evidence | Tiles) -> jax.Array:
+    def misfit(self, rows: Rows, step: Step, known: NoisyShares | Tiles) -> jax.Array:
         if isinstance(known, Tiles):
             return known.misfit(jnp.concatenate([self.cells_of(rows, step), rows.cells[-2][None]]))
         gap = self.table_of(rows, step) / rows.cells.shape[1] - known.shares
         return jnp.sum(known.weights * gap**2)
 
-    # -- words ----------------------------------------------------------------------------------------------
+    # -- words -------------------------------------------------------------------------------------
 
     def describe(self, query: int, domain: Domain) -> str:
         i, j, group = self.layout.queries[query]
@@ -418,8 +458,11 @@ def products_within(cells: jax.Array, members: jax.Array) -> jax.Array:
     return jax.lax.map(lambda member: (cells * member) @ cells.T, members)
 
 
-def _backwards(kept: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # Both factors are the same P: with S = G + Gᵀ one product S P serves ∂P = Y ∘ S P and ∂Y = ½ Σ P ∘ S P.
+def _backwards(
+    kept: tuple[jax.Array, jax.Array], gradient: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    # Both factors are the same P: with S = G + Gᵀ one product S P serves ∂P = Y ∘ S P and ∂Y = ½ Σ
+    # P ∘ S P.
     cells, members = kept
 
     def one(total: jax.Array, layer: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -430,4 +473,6 @@ def _backwards(kept: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[
     return jax.lax.scan(one, jnp.zeros_like(cells), (gradient + gradient.swapaxes(1, 2), members))
 
 
-products_within.defvjp(lambda cells, members: (products_within(cells, members), (cells, members)), _backwards)
+products_within.defvjp(
+    lambda cells, members: (products_within(cells, members), (cells, members)), _backwards
+)

@@ -1,8 +1,7 @@
 """Histograms along a direction: where the rows of each class lie on a line through all numbers.
 
-A halfspace asks one thing about a direction. A histogram asks for every bin at once and costs the same: a
-row is in one bin of it.
-"""
+A halfspace asks one thing about a direction. A histogram asks for every bin at once and costs the
+same: a row is in one bin of it."""
 
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -32,7 +31,9 @@ class ProjectedHistograms(QueryFamily):
     first: Array  # [queries], where the first bin ends; whole numbers
     step: Array  # [queries], how wide the inner bins are; whole numbers
     bins: int = field(metadata={"static": True})
-    unit: float = field(metadata={"static": True})  # what 1 in the scale of the numbers measures in ours
+    unit: float = field(
+        metadata={"static": True}
+    )  # what 1 in the scale of the numbers measures in ours
     classes: Classes
     blocks: Array  # [queries, classes of its group]
 
@@ -57,13 +58,19 @@ class ProjectedHistograms(QueryFamily):
             inside = np.clip(-((first - sums) // step), 0, self.bins - 1) * total.shape[2]
             for query, (cell, axis) in enumerate(zip(inside.T, axes, strict=True)):
                 cell = cell if axis is None else cell + codes[part, axis]
-                total[query] += np.bincount(cell, minlength=total[query].size).reshape(total[query].shape)
+                total[query] += np.bincount(cell, minlength=total[query].size).reshape(
+                    total[query].shape
+                )
         return total.reshape(len(self), -1)
 
     def _axis(self, query: int, domain: Domain) -> int | None:
         """The axis whose classes this query is answered for; None is all rows."""
         cell = int(self.classes.factors[self.blocks[query, 0], 0])
-        return None if cell == everyone(domain) else int(np.searchsorted(domain.offsets, cell, "right")) - 1
+        return (
+            None
+            if cell == everyone(domain)
+            else int(np.searchsorted(domain.offsets, cell, "right")) - 1
+        )
 
     @property
     def filled(self) -> np.ndarray:
@@ -97,14 +104,17 @@ class ProjectedHistograms(QueryFamily):
 def random_projected_histograms(
     domain: Domain, count: int, bins: int, random: np.random.Generator
 ) -> ProjectedHistograms:
-    """Histograms along random directions, a random label each; numbers that can be missing take no part.
+    """Histograms along random directions, a random label each; numbers that can be missing take no
+    part.
 
     Bins lie where the sum of independent, evenly spread numbers would be; the outer ones are open.
     """
     directions = random.standard_normal((count, len(domain.numerical)))
     directions *= [axis is None for axis in domain.kinds]
     numbers = len(domain.numerical)
-    scale = np.floor((2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0)))
+    scale = np.floor(
+        (2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0))
+    )
     whole = np.rint(directions * scale)
     middle, spread = whole.sum(axis=1) * GRID / 2, GRID * np.sqrt((whole**2).sum(axis=1) / 12)
     step = np.maximum(1, np.rint(2 * REACH * spread / bins))

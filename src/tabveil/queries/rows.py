@@ -1,4 +1,5 @@
-"""Rows as queries see them: how much each row belongs to each category, and where its numbers lie."""
+"""Rows as queries see them: how much each row belongs to each category, and where its numbers
+lie."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -7,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabveil.tables.scale import GRID as GRID
+from tabveil.tables.placement import GRID as GRID
 from tabveil.tables.table import Domain
 
 Array = jax.Array | np.ndarray
@@ -36,7 +37,8 @@ def nobody(domain: Domain) -> int:
 
 
 class Step(Protocol):
-    """Decides on which side of zero a margin lies; `unit` is what one step of the paper's scale measures."""
+    """Decides on which side of zero a margin lies; `unit` is what one step of the paper's scale
+    measures."""
 
     def __call__(self, margin: Any, unit: float) -> jax.Array: ...
 
@@ -61,15 +63,18 @@ class Soft:
         return jax.nn.sigmoid(self.sharpness / unit * margin)
 
 
-def real_rows(codes: np.ndarray, positions: np.ndarray, domain: Domain, size: int | None = None) -> Rows:
+def real_rows(
+    codes: np.ndarray, positions: np.ndarray, domain: Domain, size: int | None = None
+) -> Rows:
     """Real rows from their category codes [rows, axes] and grid positions [rows, numerical].
 
-    `size` fills the batch up with rows that are in no cell at all, so that one compiled program serves
-    batches of any length.
-    """
+    `size` fills the batch up with rows that are in no cell at all, so that one compiled program
+    serves batches of any length."""
     fill = ((0, max(0, (size or 0) - len(codes))), (0, 0))
     axis = np.repeat(np.arange(len(domain.sizes)), domain.sizes).astype(np.int32)
-    code = np.concatenate([np.arange(n) for n in domain.sizes] or [np.zeros(0, int)]).astype(np.int32)
+    code = np.concatenate([np.arange(n) for n in domain.sizes] or [np.zeros(0, int)]).astype(
+        np.int32
+    )
     present = np.pad(np.ones((len(codes), 1), np.float32), fill)[:, 0]
     return _real_rows(
         np.pad(codes.astype(np.int32), fill, constant_values=-1),

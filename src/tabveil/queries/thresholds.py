@@ -1,4 +1,5 @@
-"""Threshold queries: how many rows of each class lie below a line, or below several bounds at once."""
+"""Threshold queries: how many rows of each class lie below a line, or below several bounds at
+once."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -20,10 +21,13 @@ from tabveil.tables.table import Domain
 class Classes:
     """Groups of rows that a threshold is counted in. A class is a combination of categories."""
 
-    factors: Array  # [classes, categories]: the cells multiplied to make a class; the last class is empty
+    # [classes, categories]: the cells multiplied to make a class; the last class is empty
+    factors: Array
     names: tuple[str, ...] = field(metadata={"static": True})  # of the groups
     labels: tuple[str, ...] = field(metadata={"static": True})  # of the classes
-    groups: tuple[tuple[int, ...], ...] = field(metadata={"static": True})  # classes that share their columns
+    groups: tuple[tuple[int, ...], ...] = field(
+        metadata={"static": True}
+    )  # classes that share their columns
 
     @classmethod
     def of(cls, columns: Sequence[Sequence[int]], domain: Domain) -> Self:
@@ -34,11 +38,14 @@ class Classes:
             cells = np.meshgrid(
                 *[domain.offsets[a] + np.arange(domain.sizes[a]) for a in axes], indexing="ij"
             )
-            made = np.stack([c.ravel() for c in cells], 1).tolist() if axes else [[everyone(domain)]]
+            made = (
+                np.stack([c.ravel() for c in cells], 1).tolist() if axes else [[everyone(domain)]]
+            )
             groups.append(tuple(range(len(factors), len(factors) + len(made))))
             names.append(" × ".join(domain.axes[a].name for a in axes) or "all rows")
             labels += [
-                " × ".join(combination) for combination in product(*(domain.axes[a].labels for a in axes))
+                " × ".join(combination)
+                for combination in product(*(domain.axes[a].labels for a in axes))
             ]
             factors += made
         factors.append([nobody(domain)])
@@ -51,7 +58,9 @@ class Classes:
     def group_of(self, block: Array) -> str:
         """The name of the columns whose classes stand in a block."""
         first = int(block[0])
-        return next(name for name, group in zip(self.names, self.groups, strict=True) if first in group)
+        return next(
+            name for name, group in zip(self.names, self.groups, strict=True) if first in group
+        )
 
     def there(self, blocks: Array) -> np.ndarray:
         """Which places of some blocks hold a class, and not padding."""
@@ -88,7 +97,8 @@ class ClassConditional(QueryFamily):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LinearThresholds(ClassConditional):
-    """Rows of each class that lie below a halfspace, ⟨θ, x⟩ ≤ τ (RAP++, Definition 4), in integers."""
+    """Rows of each class that lie below a halfspace, ⟨θ, x⟩ ≤ τ (RAP++, Definition 4), in
+    integers."""
 
     name: ClassVar[str] = "linear thresholds"
 
@@ -103,7 +113,10 @@ class LinearThresholds(ClassConditional):
 
     def take(self, picks: Array) -> Self:
         return replace(
-            self, directions=self.directions[picks], offsets=self.offsets[picks], blocks=self.blocks[picks]
+            self,
+            directions=self.directions[picks],
+            offsets=self.offsets[picks],
+            blocks=self.blocks[picks],
         )
 
     def describe(self, query: int, domain: Domain) -> str:
@@ -146,13 +159,19 @@ class MixedMarginals(ClassConditional):
 
 
 def random_linear_thresholds(
-    domain: Domain, count: int, random: np.random.Generator, labels: Sequence[Sequence[int]] | None = None
+    domain: Domain,
+    count: int,
+    random: np.random.Generator,
+    labels: Sequence[Sequence[int]] | None = None,
 ) -> LinearThresholds:
-    """θ ~ N(0,1)/√d and τ ~ N(0,1) as in the paper's section 5, rounded to integers; a random label each."""
+    """θ ~ N(0,1)/√d and τ ~ N(0,1) as in the paper's section 5, rounded to integers; a random label
+    each."""
     numbers = len(domain.numerical)
     directions = random.standard_normal((count, numbers)) / np.sqrt(numbers)
     offsets = random.standard_normal(count)
-    scale = np.floor((2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0)))
+    scale = np.floor(
+        (2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0))
+    )
     unit = float(GRID * scale)
     classes, blocks = random_blocks(domain, count, random, labels)
     whole = np.clip(
@@ -187,13 +206,19 @@ def random_prefix_marginals(
 
 def in_words(weights: np.ndarray, domain: Domain) -> str:
     """A weighted sum of numbers."""
-    return " ".join(f"{w:+.3f}·{name}" for w, name in zip(weights, domain.numerical, strict=True) if w)
+    return " ".join(
+        f"{w:+.3f}·{name}" for w, name in zip(weights, domain.numerical, strict=True) if w
+    )
 
 
 def random_blocks(
-    domain: Domain, count: int, random: np.random.Generator, labels: Sequence[Sequence[int]] | None = None
+    domain: Domain,
+    count: int,
+    random: np.random.Generator,
+    labels: Sequence[Sequence[int]] | None = None,
 ) -> tuple[Classes, np.ndarray]:
-    """The classes of some labels (of all targets, else all rows), and those of a random label each."""
+    """The classes of some labels (of all targets, else all rows), and those of a random label
+    each."""
     classes = Classes.of(labels or [(t,) for t in domain.targets] or [()], domain)
     return classes, classes.blocks(random.integers(0, len(classes.groups), count))
 
@@ -202,6 +227,7 @@ def weighted_sum(directions: Array, values: jax.Array) -> jax.Array:
     """⟨θ, x⟩ for every query and row; 32-bit integers for real rows, floats for relaxed ones."""
     if jnp.issubdtype(values.dtype, jnp.floating):
         return jnp.asarray(directions, jnp.float32) @ values
-    # Column by column: the compiler fuses this with the comparison, at half the time of an integer dot.
+    # Column by column: the compiler fuses this with the comparison, at half the time of an integer
+    # dot.
     terms = [directions[:, j, None] * values[j] for j in range(len(values))]
     return jnp.asarray(sum(terms, jnp.zeros((), jnp.int32)))

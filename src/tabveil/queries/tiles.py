@@ -1,4 +1,5 @@
-"""Evidence about few of very many cross-tables, in square tiles: only what was measured is computed."""
+"""Evidence about few of very many cross-tables, in square tiles: only what was measured is
+computed."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,13 +12,16 @@ from tabveil.queries.rows import Array
 
 SIDE = 16
 TOGETHER = 32  # tiles that one step of the loop works on
-EFFORT = 10  # what a cell of a tile costs, against a cell of one large product; measured on two cores
+EFFORT = (
+    10  # what a cell of a tile costs, against a cell of one large product; measured on two cores
+)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tiles:
-    """Noisy shares of SIDE × SIDE cells within one class; weights are zero where nothing is known."""
+    """Noisy shares of SIDE × SIDE cells within one class; weights are zero where nothing is
+    known."""
 
     first: Array  # [tiles]: the cell at which one side begins
     second: Array  # [tiles]: the cell at which the other begins
@@ -59,7 +63,8 @@ class Tiles:
         return self.first, self.second, self.within, self.shares, self.weights
 
     def misfit(self, members: jax.Array) -> jax.Array:
-        """Σ w (q − â)² over all tiles, for rows that belong to cells as `members` [cells, rows] says."""
+        """Σ w (q − â)² over all tiles, for rows that belong to cells as `members` [cells, rows]
+        says."""
         # Sides may reach beyond the last cell; nothing is known there.
         return _misfit(jnp.pad(members, ((0, SIDE), (0, 0))), self)
 
@@ -74,17 +79,21 @@ def _misfit(members: jax.Array, tiles: Tiles) -> jax.Array:
 
 
 def _misfit_and_slope(members: jax.Array, tiles: Tiles) -> tuple[jax.Array, jax.Array]:
-    # The gradient is written out and found on the way: kept for a backward pass, every tile's factors
-    # would fill the memory, and each tile's gradient would be added as a whole table.
+    # The gradient is written out and found on the way: kept for a backward pass, every tile's
+    # factors would fill the memory, and each tile's gradient would be added as a whole table.
     rows = members.shape[1]
 
-    def add(carry: tuple[jax.Array, jax.Array], some: Tiles) -> tuple[tuple[jax.Array, jax.Array], None]:
+    def add(
+        carry: tuple[jax.Array, jax.Array], some: Tiles
+    ) -> tuple[tuple[jax.Array, jax.Array], None]:
         total, slope = carry
         left, right, member, inside, gap = _gaps(members, some)
         pull = 2 / rows * some.weights * gap
         to_left = jnp.einsum("tab,tbn->tan", pull, right)
         to_right = jnp.einsum("tab,tan->tbn", pull, inside)
-        slope = slope.at[_side(some.first).ravel()].add((to_left * member[:, None]).reshape(-1, rows))
+        slope = slope.at[_side(some.first).ravel()].add(
+            (to_left * member[:, None]).reshape(-1, rows)
+        )
         slope = slope.at[_side(some.second).ravel()].add(to_right.reshape(-1, rows))
         slope = slope.at[some.within].add((to_left * left).sum(axis=1))
         return (total + jnp.sum(some.weights * gap**2), slope), None
@@ -93,8 +102,13 @@ def _misfit_and_slope(members: jax.Array, tiles: Tiles) -> tuple[jax.Array, jax.
 
 
 def _gaps(members: jax.Array, some: Tiles) -> tuple[jax.Array, ...]:
-    """Both sides and the class of some tiles, the first side within the class, and how far shares are off."""
-    left, right, member = members[_side(some.first)], members[_side(some.second)], members[some.within]
+    """Both sides and the class of some tiles, the first side within the class, and how far shares
+    are off."""
+    left, right, member = (
+        members[_side(some.first)],
+        members[_side(some.second)],
+        members[some.within],
+    )
     inside = left * member[:, None]
     gap = jnp.einsum("tan,tbn->tab", inside, right) / members.shape[1] - some.shares
     return left, right, member, inside, gap

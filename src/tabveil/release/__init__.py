@@ -1,4 +1,5 @@
-"""What leaves the building: rows drawn from a release, saved and loaded, and what it says about itself."""
+"""What leaves the building: rows drawn from a release, saved and loaded, and what it says about
+itself."""
 
 from tabveil.release.release import Release
 

@@ -12,7 +12,7 @@ from tabveil.columns.words import did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.schema import Schema, kind_axis
 from tabveil.schema.constraints import Compares, Constraint, Missing, OneOf, code_of, constant
-from tabveil.tables.scale import Scale
+from tabveil.tables.placement import Placement
 from tabveil.tables.table import Codec
 
 HINT = "For example sex=F, sex=F|M, age=30..40 or wage=missing."
@@ -30,7 +30,8 @@ class Condition:
 
 
 def conditions_of(where: Mapping[str, Any] | None, schema: Schema) -> tuple[Condition, ...]:
-    """The conditions in a mapping from columns to a value, a list of values or a (low, high) pair."""
+    """The conditions in a mapping from columns to a value, a list of values or a (low, high)
+    pair."""
     return tuple(_condition(name, wanted, schema) for name, wanted in (where or {}).items())
 
 
@@ -44,7 +45,9 @@ def spelled_conditions(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
             raise InvalidInput(f"The condition {shown(text)} names no column of the release.", HINT)
         wanted = wanted.strip()
         if name in where:
-            raise InvalidInput(f"There are two conditions on {shown(name)}.", "Give one per column.")
+            raise InvalidInput(
+                f"There are two conditions on {shown(name)}.", "Give one per column."
+            )
         declared = isinstance(schema.columns[name], Categorical)
         low, dots, high = wanted.partition("..")
         if wanted == "missing" and schema.columns[name].nullable:
@@ -65,7 +68,9 @@ def _condition(name: str, wanted: Any, schema: Schema) -> Condition:
         )
     if wanted is None:
         if not rule.nullable:
-            raise InvalidInput(f"{shown(name)} is never missing in this release.", "Drop the condition.")
+            raise InvalidInput(
+                f"{shown(name)} is never missing in this release.", "Drop the condition."
+            )
         return Condition(name, missing=True)
     if isinstance(rule, Categorical):
         values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
@@ -101,12 +106,12 @@ class Chances:
         self,
         conditions: Sequence[Condition],
         codec: Codec,
-        scale: Scale,
+        placement: Placement,
         probabilities: np.ndarray,
         low: np.ndarray,
         high: np.ndarray,
     ) -> None:
-        self.codec, self.scale = codec, scale
+        self.codec, self.placement = codec, placement
         self.probabilities = probabilities.astype(np.float64) if conditions else probabilities
         self.low, self.high = (low.copy(), high.copy()) if conditions else (low, high)
         self.weights = np.ones(probabilities.shape[1])
@@ -150,7 +155,7 @@ class Chances:
         if isinstance(declared, Datetime):
             low, high = ((end - declared.first) / UNITS[declared.unit] for end in (low, high))
         column = self.codec.domain.numerical.index(name)
-        start, stop = self.scale.span(column, max(low, rule.min), min(high, rule.max))
+        start, stop = self.placement.span(column, max(low, rule.min), min(high, rule.max))
         room = self.high[column] - self.low[column]
         low_end, high_end = np.maximum(self.low[column], start), np.minimum(self.high[column], stop)
         inside = np.clip(high_end - low_end, 0.0, None)

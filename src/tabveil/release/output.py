@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def as_kind(table: pa.Table, kind: str, schema: Schema, types: Mapping[str, str] | None = None) -> Any:
-    """The table as a pandas, polars or Arrow frame; its dtypes follow from the schema and the given types.
+def as_kind(
+    table: pa.Table, kind: str, schema: Schema, types: Mapping[str, str] | None = None
+) -> Any:
+    """The table as a pandas, polars or Arrow frame; its dtypes follow from the schema and the given
+    types.
 
     `types` are those that columns had when they came in (`Source.types`).
     """
@@ -51,8 +54,8 @@ def _to_pandas(table: pa.Table, schema: Schema, types: Mapping[str, str]) -> "pd
 def write(table: pa.Table, path: str | Path, *, raw: bool = False) -> None:
     """Write a .csv or .parquet file, whole or not at all.
 
-    In a CSV file, texts that a spreadsheet would run as formulas get an apostrophe in front, unless `raw`.
-    """
+    In a CSV file, texts that a spreadsheet would run as formulas get an apostrophe in front, unless
+    `raw`."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
@@ -61,11 +64,14 @@ def write(table: pa.Table, path: str | Path, *, raw: bool = False) -> None:
         cells = _spelled(table) if raw else harmless(_spelled(table))
         atomic_write(path, lambda file: pa.csv.write_csv(cells, file))
     else:
-        raise InvalidInput(f"{path} has an unknown extension.", "Use a name that ends in .csv or .parquet.")
+        raise InvalidInput(
+            f"{path} has an unknown extension.", "Use a name that ends in .csv or .parquet."
+        )
 
 
 def _spelled(table: pa.Table) -> pa.Table:
-    """The table with durations and texts of any type as plain texts; Arrow does not write all to CSV."""
+    """The table with durations and texts of any type as plain texts; Arrow does not write all to
+    CSV."""
     for place, name in enumerate(table.column_names):
         column = table.column(place)
         is_length = pa.types.is_duration(column.type)

@@ -19,7 +19,7 @@ from tabveil.release.repair import Repair, repaired
 from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
-from tabveil.tables.scale import Scale, scale_from_dict
+from tabveil.tables.placement import Placement, placement_from_dict
 from tabveil.tables.table import Codec, Grouping, Table
 
 if TYPE_CHECKING:
@@ -37,15 +37,17 @@ class Release:
 
     schema: Schema
     probabilities: np.ndarray  # [cells, relaxed rows]
-    numbers: np.ndarray  # [numerical, relaxed rows], between 0 and 1
-    slack: np.ndarray  # the room around each of these numbers, to tell copies apart
-    scale: Scale  # what these numbers mean
+    positions: np.ndarray  # [numerical, relaxed rows], between 0 and 1
+    slack: np.ndarray  # the room around each of these positions, to tell copies apart
+    placement: Placement  # what these positions mean
     measurements: tuple[Measurement, ...]  # every noisy answer with its standard error
     privacy: Mapping[str, Any]  # the promise in words and numbers
     charges: list[dict[str, Any]]  # the ledger of this fit
     kind: str = "pandas"  # the kind of table that came in
     types: Mapping[str, str] = field(default_factory=dict)  # the types that its columns had
-    groupings: Mapping[str, Grouping] = field(default_factory=dict)  # values that were learnt together
+    groupings: Mapping[str, Grouping] = field(
+        default_factory=dict
+    )  # values that were learnt together
 
     def sample(
         self,
@@ -57,12 +59,13 @@ class Release:
     ) -> Any:
         """Draw this many synthetic rows; costs nothing, as often as you like.
 
-        `where` asks for rows of one sort only, such as {"sex": "F", "age": (30, 40)}: relaxed rows are drawn
-        as often as they meet it, and what it names is drawn inside it. See `effective_rows`.
-        """
+        `where` asks for rows of one sort only, such as {"sex": "F", "age": (30, 40)}: relaxed rows
+        are drawn as often as they meet it, and what it names is drawn inside it. See
+        `effective_rows`."""
         if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows <= 0:
             raise InvalidInput(
-                f"{rows} rows were asked for; the number must be 1 or more.", "Ask for e.g. 1000 rows."
+                f"{rows} rows were asked for; the number must be 1 or more.",
+                "Ask for e.g. 1000 rows.",
             )
         rows = operator.index(rows)
         random = np.random.default_rng(seed)
@@ -86,9 +89,9 @@ class Release:
         return self._chances(conditions_of(where, self.schema)).effective_rows
 
     def _chances(self, conditions: tuple[Condition, ...]) -> Chances:
-        low, high = self.numbers - self.slack / 2, self.numbers + self.slack / 2
+        low, high = self.positions - self.slack / 2, self.positions + self.slack / 2
         codec = Codec(self.schema, self.groupings)
-        return Chances(conditions, codec, self.scale, self.probabilities, low, high)
+        return Chances(conditions, codec, self.placement, self.probabilities, low, high)
 
     def _drawn(self, rows: int, chances: Chances, random: np.random.Generator) -> Table:
         """Rows as codes and numbers, in no order, before constraints."""
@@ -96,7 +99,7 @@ class Release:
         drawn = _copies(rows, chances.weights, random)
         codes = _draw_codes(chances.probabilities, domain.offsets, domain.sizes, drawn, random)
         low, high = chances.low[:, drawn], chances.high[:, drawn]
-        numbers = self.scale.numbers((low + (high - low) * _spread(drawn, random)).T)
+        numbers = self.placement.numbers((low + (high - low) * _even_levels(drawn, random)).T)
         order = random.permutation(rows)
         return chances.codec.ungrouped(Table(codes[order], numbers[order]), random, chances.allowed)
 
@@ -123,13 +126,19 @@ class Release:
                     "format": FORMAT,
                     "kind": self.kind,
                     "types": dict(self.types),
-                    "groupings": {name: grouping.to_dict() for name, grouping in self.groupings.items()},
-                    "scale": self.scale.to_dict(),
+                    "groupings": {
+                        name: grouping.to_dict() for name, grouping in self.groupings.items()
+                    },
+                    "scale": self.placement.to_dict(),
                 },
             )
             _write_json(folder / "measurements.json", [asdict(m) for m in self.measurements])
             with (folder / "table.npz").open("wb") as file:
-                arrays = {name: np.ascontiguousarray(getattr(self, name), "<f4") for name in ARRAYS}
+                values = self.probabilities, self.positions, self.slack
+                arrays = {
+                    name: np.ascontiguousarray(array, "<f4")
+                    for name, array in zip(ARRAYS, values, strict=True)
+                }
                 np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
@@ -137,16 +146,22 @@ class Release:
         """Read a folder written by `save`, and check that it holds together."""
         folder = Path(path)
         if not (folder / "release.json").is_file():
-            raise InvalidInput(f"{path} is not a release.", "Name the folder that `tabveil fit -o` wrote.")
+            raise InvalidInput(
+                f"{path} is not a release.", "Name the folder that `tabveil fit -o` wrote."
+            )
         try:
             about = json_in(folder / "release.json")
             schema = Schema.from_dict(json_in(folder / "schema.json"))
-            arrays = arrays_in(folder / "table.npz", ARRAYS)
+            probabilities, positions, slack = arrays_in(folder / "table.npz", ARRAYS).values()
             release = cls(
                 schema,
-                **arrays,
-                scale=scale_from_dict(about["scale"], schema),
-                measurements=tuple(map(Measurement.from_dict, json_in(folder / "measurements.json"))),
+                probabilities,
+                positions,
+                slack,
+                placement=placement_from_dict(about["scale"], schema),
+                measurements=tuple(
+                    map(Measurement.from_dict, json_in(folder / "measurements.json"))
+                ),
                 privacy=_promise(json_in(folder / "privacy.json")),
                 charges=[_charge(charge) for charge in json_in(folder / "ledger.json")],
                 kind=str(about["kind"]),
@@ -158,7 +173,8 @@ class Release:
             raise
         except Exception:
             raise InvalidInput(
-                f"The release {path} is damaged.", "Copy it again, or ask its owner for another copy."
+                f"The release {path} is damaged.",
+                "Copy it again, or ask its owner for another copy.",
             ) from None
         return release
 
@@ -170,14 +186,14 @@ class Release:
             raise InvalidInput(
                 f"The release has format {version}, this version reads {FORMAT}.", "Update tabveil."
             )
-        arrays = self.probabilities, self.numbers, self.slack
+        arrays = self.probabilities, self.positions, self.slack
         right = tuple(a.shape for a in arrays) == shapes and rows > 0
         inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
         grouped = all(
             name in self.schema.categorical and grouping.fits(self.schema.categories[name].labels())
             for name, grouping in self.groupings.items()
         )
-        if not (right and inside and grouped and self.scale.fits(len(domain.numerical))):
+        if not (right and inside and grouped and self.placement.fits(len(domain.numerical))):
             raise InvalidInput(
                 "The release does not match its own schema.",
                 "Copy it again, or ask its owner for another copy.",
@@ -190,7 +206,13 @@ def _write_json(path: Path, content: Any) -> None:
 
 def _promise(content: dict[str, Any]) -> dict[str, Any]:
     """A privacy statement whose main words are of the right kind."""
-    kinds = {"promise": str, "relation": str, "private": bool, "epsilon": float | int, "delta": float | int}
+    kinds = {
+        "promise": str,
+        "relation": str,
+        "private": bool,
+        "epsilon": float | int,
+        "delta": float | int,
+    }
     if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
         raise Damaged
     place = content.get("ledger") or {"first": "", "lines": 0, "last": ""}
@@ -202,7 +224,9 @@ def _promise(content: dict[str, Any]) -> dict[str, Any]:
 def _charge(content: dict[str, Any]) -> dict[str, Any]:
     """A line of the ledger whose main words are texts, and whose cost is a fraction."""
     texts = [content[name] for name in ("what", "mechanism", "rho")]
-    if not all(isinstance(text, str) for text in texts) or not re.fullmatch(r"\d+(/[1-9]\d*)?", texts[2]):
+    if not all(isinstance(text, str) for text in texts) or not re.fullmatch(
+        r"\d+(/[1-9]\d*)?", texts[2]
+    ):
         raise Damaged
     return content
 
@@ -212,7 +236,8 @@ def _slices(length: int, size: int) -> list[slice]:
 
 
 def _copies(rows: int, weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Which relaxed row each synthetic row comes from: as often as its weight says, the rest at random."""
+    """Which relaxed row each synthetic row comes from: as often as its weight says, the rest at
+    random."""
     if (weights == weights[0]).all():
         whole, rest = divmod(rows, len(weights))
         left = random.permutation(len(weights))[:rest]
@@ -224,19 +249,23 @@ def _copies(rows: int, weights: np.ndarray, random: np.random.Generator) -> np.n
 
 
 def _draw_codes(
-    probabilities: np.ndarray, offsets: Any, sizes: Any, drawn: np.ndarray, random: np.random.Generator
+    probabilities: np.ndarray,
+    offsets: Any,
+    sizes: Any,
+    drawn: np.ndarray,
+    random: np.random.Generator,
 ) -> np.ndarray:
     codes = np.zeros((len(drawn), len(sizes)), np.int32)
     for axis, (start, size) in enumerate(zip(offsets, sizes, strict=True)):
         below = np.cumsum(probabilities[start : start + size], axis=0, dtype=np.float64)
-        level = _spread(drawn, random) * below[-1, drawn]
+        level = _even_levels(drawn, random) * below[-1, drawn]
         for part in _slices(len(drawn), SLICE // size + 1):
             reached = (below[:, drawn[part]] <= level[part]).sum(axis=0)
             codes[part, axis] = np.minimum(reached, size - 1)
     return codes
 
 
-def _spread(drawn: np.ndarray, random: np.random.Generator) -> np.ndarray:
+def _even_levels(drawn: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """A uniform number per synthetic row, spread evenly over the copies of one relaxed row.
 
     Copies then take each category as often as its probability says, up to rounding, not by luck.

@@ -1,14 +1,14 @@
-"""Make every synthetic row obey the constraints: claim by claim, and rows that resist give way to others.
+"""Make every synthetic row obey the constraints: claim by claim, and rows that resist give way to
+others.
 
-Only synthetic rows come here. What is changed is decided by the rows and a seeded generator, so the same seed
-gives the same rows.
-"""
+Only synthetic rows come here. What is changed is decided by the rows and a seeded generator, so the
+same seed gives the same rows."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tabveil.columns import Categorical, Datetime, Labels, figures_of
+from tabveil.columns import Categorical, CategoryCodec, Datetime, figures_of
 from tabveil.columns.cells import rounded
 from tabveil.columns.moments import UNITS
 from tabveil.errors import InvalidInput
@@ -33,7 +33,7 @@ WITNESSES = 512
 Rows = np.ndarray
 
 
-class Cells:
+class EditableRows:
     """Rows that can be read and changed cell by cell, by the names of the schema's columns."""
 
     def __init__(self, schema: Schema, table: Table) -> None:
@@ -58,7 +58,7 @@ class Cells:
         """Replace whole rows."""
         self.codes[rows], self.numbers[rows] = table.codes, table.numbers
 
-    # -- reading --------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def code(self, name: str) -> np.ndarray:
         """The codes of a categorical column."""
@@ -78,7 +78,9 @@ class Cells:
         """
         rule = self.schema.columns[name]
         if isinstance(rule, Categorical):
-            return np.append(self._line(name), [np.nan] * (rule.other + rule.nullable))[self.code(name)]
+            return np.append(self._line(name), [np.nan] * (rule.other + rule.nullable))[
+                self.code(name)
+            ]
         figures = figures_of(rule)
         assert figures is not None
         values = self.numbers[:, self.place[name]].copy()
@@ -96,11 +98,11 @@ class Cells:
         """A categorical column's values as numbers, in the order of their codes."""
         if name not in self._lines:
             rule = self.schema.categories[name]
-            numeric = all(Labels(rule).is_number)
+            numeric = all(CategoryCodec(rule).is_number)
             self._lines[name] = np.array([float(v) if numeric else np.nan for v in rule.values])
         return self._lines[name]
 
-    # -- writing --------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def put_code(self, name: str, rows: Rows, codes: np.ndarray | int) -> None:
         self.codes[rows, self.axis[name]] = codes
@@ -141,7 +143,8 @@ class Cells:
             self.numbers[rows, self.place[name]] = self.numbers[donors, self.place[name]]
 
     def above(self, name: str, values: np.ndarray, *, strict: bool) -> np.ndarray:
-        """The least number that the column allows and that is not below (or is above) each value."""
+        """The least number that the column allows and that is not below (or is above) each
+        value."""
         rule = self.schema.columns[name]
         if isinstance(rule, Categorical):
             line = np.sort(self._line(name))
@@ -162,7 +165,8 @@ class Cells:
         return np.where(short, rounded(nearest + 10.0**-decimals, decimals), nearest)
 
     def below(self, name: str, values: np.ndarray, *, strict: bool) -> np.ndarray:
-        """The largest number that the column allows and that is not above (or is below) each value."""
+        """The largest number that the column allows and that is not above (or is below) each
+        value."""
         rule = self.schema.columns[name]
         if isinstance(rule, Categorical):
             line = np.sort(self._line(name))
@@ -184,37 +188,40 @@ class Cells:
 
 
 class Repair:
-    """The constraints of a schema and, while sampling under a condition, what the condition claims."""
+    """The constraints of a schema and, while sampling under a condition, what the condition
+    claims."""
 
     def __init__(self, schema: Schema, asked: Sequence[Constraint] = ()) -> None:
         self.schema = schema
-        self.constraints = (*schema.rules, *asked)
+        self.constraints = (*schema.parsed_constraints, *asked)
         self.limits = tightened(self.constraints, schema.columns)
         self._known: dict[Determines, dict[bytes, tuple[int, float]]] = {}
 
     def learn(self, table: Table) -> None:
-        """Note which value each determined column takes, from some synthetic rows of the same release.
+        """Note which value each determined column takes, from some synthetic rows of the same
+        release.
 
         Rows that obey all else come first, so that what is determined does not contradict it.
         """
-        cells, rest = Cells(self.schema, table), Repair(self.schema)
+        cells, rest = EditableRows(self.schema, table), Repair(self.schema)
         rest.constraints = tuple(c for c in rest.constraints if not isinstance(c.claim, Determines))
         obeying = np.nonzero(rest.apply(cells, np.random.default_rng(0)))[0]
-        cells = Cells(self.schema, cells.take(obeying)) if len(obeying) else cells
+        cells = EditableRows(self.schema, cells.take(obeying)) if len(obeying) else cells
         for constraint in self.constraints:
             claim = constraint.claim
             if isinstance(claim, Determines):
                 self._known[claim] = _most_common(cells, claim)
 
-    def obeyed(self, cells: Cells) -> np.ndarray:
+    def obeyed(self, cells: EditableRows) -> np.ndarray:
         """Which rows obey every constraint."""
         obeyed = np.ones(len(cells.codes), bool)
         for constraint in self.constraints:
             obeyed &= ~self._broken(cells, constraint)
         return obeyed
 
-    def apply(self, cells: Cells, random: np.random.Generator) -> np.ndarray:
-        """Repair claim by claim until nothing is broken, or SWEEPS times; the rows that obey in the end."""
+    def apply(self, cells: EditableRows, random: np.random.Generator) -> np.ndarray:
+        """Repair claim by claim until nothing is broken, or SWEEPS times; the rows that obey in the
+        end."""
         for _ in range(SWEEPS):
             broken = False
             for constraint in self.constraints:
@@ -226,13 +233,13 @@ class Repair:
                 break
         return self.obeyed(cells)
 
-    def _broken(self, cells: Cells, constraint: Constraint) -> np.ndarray:
+    def _broken(self, cells: EditableRows, constraint: Constraint) -> np.ndarray:
         broken = ~self._true(cells, constraint.claim) & ~_unknown(cells, constraint.claim)
         for condition in constraint.conditions:
             broken &= self._true(cells, condition) & ~_unknown(cells, condition)
         return broken
 
-    def _true(self, cells: Cells, claim: Claim) -> np.ndarray:
+    def _true(self, cells: EditableRows, claim: Claim) -> np.ndarray:
         match claim:
             case Missing():
                 return cells.missing(claim.column) == claim.empty
@@ -250,7 +257,9 @@ class Repair:
             case Determines():
                 return self._as_determined(cells, claim)
 
-    def _make(self, cells: Cells, constraint: Constraint, rows: Rows, random: np.random.Generator) -> None:
+    def _make(
+        self, cells: EditableRows, constraint: Constraint, rows: Rows, random: np.random.Generator
+    ) -> None:
         claim = constraint.claim
         match claim:
             case Missing(empty=True):
@@ -268,19 +277,25 @@ class Repair:
             case Determines():
                 self._put_determined(cells, claim, rows)
 
-    def _put_one_of(self, cells: Cells, claim: OneOf, rows: Rows, random: np.random.Generator) -> None:
+    def _put_one_of(
+        self, cells: EditableRows, claim: OneOf, rows: Rows, random: np.random.Generator
+    ) -> None:
         allowed = self._true(cells, claim) & ~cells.missing(claim.column)
         if allowed.any():
             _borrow(cells, claim.column, rows, allowed, random)
             return
         rule = self.schema.categories[claim.column]
-        codes = [c for c in range(len(rule.values) + rule.other) if (c in claim.codes) == claim.inside]
+        codes = [
+            c for c in range(len(rule.values) + rule.other) if (c in claim.codes) == claim.inside
+        ]
         if codes:
             cells.put_code(claim.column, rows, random.choice(codes, len(rows)))
         elif rule.nullable:
             cells.put_missing(claim.column, rows)
 
-    def _put_in_order(self, cells: Cells, claim: Compares, rows: Rows, random: np.random.Generator) -> None:
+    def _put_in_order(
+        self, cells: EditableRows, claim: Compares, rows: Rows, random: np.random.Generator
+    ) -> None:
         name, sign, other = claim.column, claim.sign, claim.other
         if sign in (">=", ">") and isinstance(other, str):
             name, sign, other = other, MIRRORED[sign], name
@@ -288,7 +303,9 @@ class Repair:
         values = cells.value(name)[rows]
         if sign == "!=":
             moved = cells.above(name, values, strict=True)
-            cells.put(name, rows, np.where(moved > high, cells.below(name, values, strict=True), moved))
+            cells.put(
+                name, rows, np.where(moved > high, cells.below(name, values, strict=True), moved)
+            )
         elif not isinstance(other, str):
             strict, wanted = sign in ("<", ">"), np.full(len(rows), float(other))
             nearest = cells.above if sign in (">=", ">", "==") else cells.below
@@ -306,13 +323,23 @@ class Repair:
             self._raise(cells, name, other, rows, strict=strict, random=random)
 
     def _raise(
-        self, cells: Cells, name: str, other: str, rows: Rows, *, strict: bool, random: np.random.Generator
+        self,
+        cells: EditableRows,
+        name: str,
+        other: str,
+        rows: Rows,
+        *,
+        strict: bool,
+        random: np.random.Generator,
     ) -> None:
-        """Let `other` reach `name`, by the cell of a row whose `name` is as large or a little larger."""
+        """Let `other` reach `name`, by the cell of a row whose `name` is as large or a little
+        larger."""
         lower, upper = cells.value(name), cells.value(other)
         with np.errstate(invalid="ignore"):
             donors = np.nonzero((lower < upper) if strict else (lower <= upper))[0]
-        donors = donors[random.permutation(len(donors))]  # among equals, none comes first by its place
+        donors = donors[
+            random.permutation(len(donors))
+        ]  # among equals, none comes first by its place
         donors = donors[np.argsort(lower[donors], kind="stable")]
         places = np.searchsorted(lower[donors], lower[rows], "left")
         found = places < len(donors)
@@ -322,9 +349,9 @@ class Repair:
         rest = rows[~found]
         cells.put(other, rest, cells.above(other, lower[rest], strict=strict))
 
-    def _as_determined(self, cells: Cells, claim: Determines) -> np.ndarray:
+    def _as_determined(self, cells: EditableRows, claim: Determines) -> np.ndarray:
         before = cells.take(np.arange(len(cells.codes)))
-        after = Cells(self.schema, before)
+        after = EditableRows(self.schema, before)
         self._put_determined(after, claim, np.arange(len(cells.codes)))
         same = np.ones(len(cells.codes), bool)
         for axis in (cells.axis.get(claim.column), cells.axis.get(kind_axis(claim.column))):
@@ -332,10 +359,12 @@ class Repair:
                 same &= cells.codes[:, axis] == after.codes[:, axis]
         if claim.column in cells.place:
             place = cells.place[claim.column]
-            same &= (cells.numbers[:, place] == after.numbers[:, place]) | cells.missing(claim.column)
+            same &= (cells.numbers[:, place] == after.numbers[:, place]) | cells.missing(
+                claim.column
+            )
         return same
 
-    def _put_determined(self, cells: Cells, claim: Determines, rows: Rows) -> None:
+    def _put_determined(self, cells: EditableRows, claim: Determines, rows: Rows) -> None:
         known = self._known.setdefault(claim, {})
         keys = _keys(cells, claim.by)
         axis = cells.axis.get(claim.column, cells.axis.get(kind_axis(claim.column)))
@@ -369,10 +398,11 @@ def repaired(
     random: np.random.Generator,
     more: Callable[[int], Table],
 ) -> Table:
-    """The rows, all obeying; rows that resist repair are replaced by others that obey, drawn if need be."""
+    """The rows, all obeying; rows that resist repair are replaced by others that obey, drawn if
+    need be."""
     if not repair.constraints:
         return table
-    cells = Cells(repair.schema, table)
+    cells = EditableRows(repair.schema, table)
     obeyed = repair.apply(cells, random)
     resisting = np.nonzero(~obeyed)[0]
     if len(resisting):
@@ -390,12 +420,13 @@ def repaired(
 
 def obeying(repair: Repair, table: Table, random: np.random.Generator) -> Table:
     """The rows of a table that obey after repair."""
-    cells = Cells(repair.schema, table)
+    cells = EditableRows(repair.schema, table)
     return cells.take(np.nonzero(repair.apply(cells, random))[0])
 
 
 def require_satisfiable(schema: Schema) -> None:
-    """Refuse constraints that no row out of many arbitrary ones can be made to obey; needs no data."""
+    """Refuse constraints that no row out of many arbitrary ones can be made to obey; needs no
+    data."""
     if schema.constraints:
         repair = Repair(schema)
         if not obeying(repair, _anything(schema), np.random.default_rng(0)).rows:
@@ -405,7 +436,8 @@ def require_satisfiable(schema: Schema) -> None:
 def _contradiction(repair: Repair) -> InvalidInput:
     listed = "; ".join(dict.fromkeys(c.text for c in repair.constraints))
     return InvalidInput(
-        f"No row was found that obeys all of these: {listed}.", "Take out what contradicts the rest."
+        f"No row was found that obeys all of these: {listed}.",
+        "Take out what contradicts the rest.",
     )
 
 
@@ -421,7 +453,7 @@ def _anything(schema: Schema) -> Table:
     return Table(codes, numbers)
 
 
-def _unknown(cells: Cells, claim: Claim) -> np.ndarray:
+def _unknown(cells: EditableRows, claim: Claim) -> np.ndarray:
     """Rows in which a claim speaks of a cell that is missing or no number."""
     nothing = np.zeros(len(cells.codes), bool)
     if isinstance(claim, Missing | Determines):
@@ -431,8 +463,11 @@ def _unknown(cells: Cells, claim: Claim) -> np.ndarray:
     return np.logical_or.reduce([np.isnan(cells.value(name)) for name in claim.columns])
 
 
-def _borrow(cells: Cells, name: str, rows: Rows, allowed: np.ndarray, random: np.random.Generator) -> None:
-    """Give rows the cells of others in which the column is allowed; the least value if there are none."""
+def _borrow(
+    cells: EditableRows, name: str, rows: Rows, allowed: np.ndarray, random: np.random.Generator
+) -> None:
+    """Give rows the cells of others in which the column is allowed; the least value if there are
+    none."""
     donors = np.nonzero(allowed)[0]
     if len(donors):
         cells.copy(name, rows, random.choice(donors, len(rows)))
@@ -442,22 +477,22 @@ def _borrow(cells: Cells, name: str, rows: Rows, allowed: np.ndarray, random: np
         cells.put(name, rows, np.full(len(rows), bounds_of(cells.schema.columns[name])[0]))
 
 
-def _places(cells: Cells, claim: AddsUp) -> int:
+def _places(cells: EditableRows, claim: AddsUp) -> int:
     rules = cells.schema.numbers
     return max(rules[name].decimals or 0 for name in claim.columns if name in rules)
 
 
-def _whole(cells: Cells, name: str, places: int) -> np.ndarray:
+def _whole(cells: EditableRows, name: str, places: int) -> np.ndarray:
     """A column as whole numbers of the finest unit of a sum; nan where there is none."""
     return np.rint(cells.value(name) * 10.0**places)
 
 
-def _sum(cells: Cells, claim: AddsUp) -> np.ndarray:
+def _sum(cells: EditableRows, claim: AddsUp) -> np.ndarray:
     places = _places(cells, claim)
     return np.sum([k * _whole(cells, name, places) for k, name in claim.terms], axis=0)
 
 
-def _put_sum(cells: Cells, claim: AddsUp, rows: Rows) -> None:
+def _put_sum(cells: EditableRows, claim: AddsUp, rows: Rows) -> None:
     """Write the total; where it would leave its bounds, the parts give way one after the other."""
     places = _places(cells, claim)
     low, high = (bound * 10.0**places for bound in bounds_of(cells.schema.columns[claim.total]))
@@ -472,7 +507,9 @@ def _put_sum(cells: Cells, claim: AddsUp, rows: Rows) -> None:
     cells.put(claim.total, rows, _sum(cells, claim)[rows] / 10.0**places)
 
 
-def _put_combination(cells: Cells, claim: Combination, rows: Rows, random: np.random.Generator) -> None:
+def _put_combination(
+    cells: EditableRows, claim: Combination, rows: Rows, random: np.random.Generator
+) -> None:
     """The listed combination that agrees with a row in most columns; drawn among equals."""
     allowed = np.array(claim.allowed, np.int32)
     codes = np.stack([cells.code(name) for name in claim.columns], 1)
@@ -485,7 +522,7 @@ def _put_combination(cells: Cells, claim: Combination, rows: Rows, random: np.ra
             cells.put_code(name, part, chosen[:, place])
 
 
-def _keys(cells: Cells, names: Sequence[str]) -> list[bytes]:
+def _keys(cells: EditableRows, names: Sequence[str]) -> list[bytes]:
     """What each row says in some columns, as bytes that are equal where the cells are."""
     parts = []
     for name in names:
@@ -494,11 +531,13 @@ def _keys(cells: Cells, names: Sequence[str]) -> list[bytes]:
         else:
             parts.append(np.where(cells.missing(name), np.inf, cells.numbers[:, cells.place[name]]))
             kinds = cells.axis.get(kind_axis(name))
-            parts.append(cells.codes[:, kinds].astype(float) if kinds is not None else parts[-1] * 0)
+            parts.append(
+                cells.codes[:, kinds].astype(float) if kinds is not None else parts[-1] * 0
+            )
     return [bytes(line) for line in np.stack(parts, 1)]
 
 
-def _most_common(cells: Cells, claim: Determines) -> dict[bytes, tuple[int, float]]:
+def _most_common(cells: EditableRows, claim: Determines) -> dict[bytes, tuple[int, float]]:
     axis = cells.axis.get(claim.column, cells.axis.get(kind_axis(claim.column)))
     place = cells.place.get(claim.column)
     seen: dict[bytes, dict[tuple[int, float], int]] = {}

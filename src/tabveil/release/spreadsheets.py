@@ -5,7 +5,8 @@ import pyarrow.compute as pc
 
 from tabveil.columns.cells import texts_in
 
-# What spreadsheets take for the start of a formula, unless it is a plain number such as -5 or +1.2e3.
+# What spreadsheets take for the start of a formula, unless it is a plain number such as -5 or
+# +1.2e3.
 FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
@@ -20,7 +21,9 @@ def harmless(table: pa.Table) -> pa.Table:
 def _harmless(column: pa.ChunkedArray) -> pa.ChunkedArray:
     texts = texts_in(column)
     if texts is None:
-        return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        return (
+            column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        )
     runs = pc.and_(
         pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, NUMBER))
     )

@@ -11,9 +11,13 @@ from tabveil.report.internal import INTERNAL_SECTIONS, Inside
 from tabveil.report.page import Page, Section
 
 SECTIONS: list[Callable[[Evidence], Section | None]] = [
-    part.section for part in (about, guarantee, budget, columns, pairs, tasks, measured, rules, cite)
+    part.section
+    for part in (about, guarantee, budget, columns, pairs, tasks, measured, rules, cite)
 ]
-FOOTER = "Made by tabveil. This page fetches nothing and sends nothing; everything in it is in this one file."
+FOOTER = (
+    "Made by tabveil. This page fetches nothing and sends nothing; everything in it is in this "
+    "one file."
+)
 
 NOT_PRIVATE = "NOT PRIVATE: computed from real rows without noise. For the owner's eyes only."
 
@@ -51,4 +55,12 @@ def internal_page(
     )
 
 
-__all__ = ["INTERNAL_SECTIONS", "NOT_PRIVATE", "SECTIONS", "Page", "Section", "internal_page", "page"]
+__all__ = [
+    "INTERNAL_SECTIONS",
+    "NOT_PRIVATE",
+    "SECTIONS",
+    "Page",
+    "Section",
+    "internal_page",
+    "page",
+]

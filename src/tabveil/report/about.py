@@ -22,25 +22,35 @@ def section(evidence: Evidence) -> Section:
             )
         ),
         Prose(
-            "Behind this page stands a table with one row per record of real people or things. Its owner "
-            "does not hand it out. Instead, statistics of it were measured once, with random noise added "
-            "to each, and a synthetic table was built that agrees with them. The synthetic rows belong to "
-            "nobody. Everything on this page comes from those noisy statistics and from the synthetic "
+            "Behind this page stands a table with one row per record of real people or things. "
+            "Its owner "
+            "does not hand it out. Instead, statistics of it were measured once, with random "
+            "noise added "
+            "to each, and a synthetic table was built that agrees with them. The synthetic rows "
+            "belong to "
+            "nobody. Everything on this page comes from those noisy statistics and from the "
+            "synthetic "
             "rows, so the page may be passed on like the release itself."
         ),
         Points(
             (
-                "Good for: counts, shares, cross-tables, distributions of numbers, trying out code, and "
+                "Good for: counts, shares, cross-tables, distributions of numbers, trying out "
+                "code, and "
                 "training models for the named targets.",
-                "Less good for: rare groups that noise hides, patterns of four or more columns together, and "
+                "Less good for: rare groups that noise hides, patterns of four or more columns "
+                "together, and "
                 "anything about a single person. That last one is the point.",
-                "Orange shows what was measured, with the range that noise leaves open. Blue shows the "
-                "synthetic rows. Where blue lies inside orange, the two agree as well as can be known.",
+                "Orange shows what was measured, with the range that noise leaves open. Blue "
+                "shows the "
+                "synthetic rows. Where blue lies inside orange, the two agree as well as can be "
+                "known.",
             )
         ),
     ]
     if not privacy.get("private", True):
-        blocks.insert(0, Note("NOT PRIVATE: the noise of this release was seeded for a test.", grave=True))
+        blocks.insert(
+            0, Note("NOT PRIVATE: the noise of this release was seeded for a test.", grave=True)
+        )
     return Section("about", "What this is", blocks)
 
 

@@ -41,8 +41,10 @@ def section(evidence: Evidence) -> Section:
         "What it cost",
         [
             Prose(
-                f"The whole budget is ρ = {few(float(budget))} of zero-concentrated privacy, which is "
-                f"ε = {promised(release.privacy['epsilon'])} at δ = {promised(delta)}. Every look at the "
+                f"The whole budget is ρ = {few(float(budget))} of zero-concentrated privacy, "
+                "which is "
+                f"ε = {promised(release.privacy['epsilon'])} at δ = {promised(delta)}. Every look "
+                "at the "
                 "real rows was charged before it was taken. "
                 f"In {len(lines)} charges {_spent(before, budget)} was spent."
             ),
@@ -52,7 +54,12 @@ def section(evidence: Evidence) -> Section:
                 _chart(pd.DataFrame(pieces)),
                 "ledger-picture",
             ),
-            Grid("ledger", f"All {len(lines)} charges", pd.DataFrame(lines, columns=columns), folded=True),
+            Grid(
+                "ledger",
+                f"All {len(lines)} charges",
+                pd.DataFrame(lines, columns=columns),
+                folded=True,
+            ),
         ],
     )
 
@@ -75,7 +82,8 @@ def _chart(frame: pd.DataFrame) -> object:
             x2="to:Q",
             y=alt.Y("purpose:N", sort=order, title=None, axis=alt.Axis(labelLimit=150)),
             tooltip=[
-                "charge:Q", "what:N", alt.Tooltip("from:Q", format=".2%"), alt.Tooltip("to:Q", format=".2%"),
+                "charge:Q", "what:N", alt.Tooltip("from:Q", format=".2%"), alt.Tooltip("to:Q",
+                format=".2%"),
             ],
         )
         .properties(height=26 * len(order))

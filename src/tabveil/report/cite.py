@@ -7,7 +7,8 @@ from tabveil.report.words import promised
 PAPER = """@inproceedings{vietri2022private,
   title     = {Private Synthetic Data for Multitask Learning and Marginal Queries},
   author    = {Vietri, Giuseppe and Archambeau, Cedric and Aydore, Sergul and Brown, William and
-               Kearns, Michael and Roth, Aaron and Siva, Ankit and Tang, Shuai and Wu, Zhiwei Steven},
+               Kearns, Michael and Roth, Aaron and Siva, Ankit and Tang, Shuai and Wu,
+               Zhiwei Steven},
   booktitle = {Advances in Neural Information Processing Systems},
   year      = {2022}
 }"""
@@ -17,10 +18,13 @@ def section(evidence: Evidence) -> Section:
     """Commands, versions and references."""
     privacy = evidence.release.privacy
     versions = dict(privacy.get("versions", {}))
-    fit = privacy.get("fit", privacy)  # what was asked of the fit alone, where the schema was bought
+    fit = privacy.get(
+        "fit", privacy
+    )  # what was asked of the fit alone, where the schema was bought
     targets = "".join(f" --target {target}" for target in evidence.release.schema.targets)
     again = [
-        f"tabveil fit DATA --schema schema.yaml --epsilon {fit['epsilon']:g} --delta {fit['delta']:g}",
+        f"tabveil fit DATA --schema schema.yaml --epsilon {fit['epsilon']:g} --delta "
+        f"{fit['delta']:g}",
         f"   {targets}",
         f"    --preset {privacy.get('preset', 'default')} --neighbours {privacy['relation']}"
         f" --seed {privacy.get('seed', 0)} -o RELEASE",
@@ -32,7 +36,8 @@ def section(evidence: Evidence) -> Section:
             Prose("Draw as many rows as you like; it costs no privacy."),
             Code("tabveil sample RELEASE -n 10000 -o synthetic.csv"),
             Prose(
-                "The owner can fit again like this. Noise is fresh each time, so the result will differ a "
+                "The owner can fit again like this. Noise is fresh each time, so the result will "
+                "differ a "
                 "little, and it costs the budget again."
             ),
             Code(" \\\n".join(line for line in again if line.strip())),
@@ -43,6 +48,7 @@ def section(evidence: Evidence) -> Section:
                 "and cite the method:"
             ),
             Code(PAPER),
-            Prose("Made with " + ", ".join(f"{name} {version}" for name, version in versions.items()) + "."),
+            Prose("Made with " + ", ".join(f"{name} {version}" for name,
+            version in versions.items()) + "."),
         ],
     )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Each column: what was measured of it, with the range that noise leaves open, against synthetic rows."""
+"""Each column: what was measured of it, with the range that noise leaves open, against synthetic
+rows."""
 
 import pandas as pd
 
@@ -21,7 +22,8 @@ def section(evidence: Evidence) -> Section:
     ]
     lines = [
         (
-            name, line["part"], percent(line["noisy"], 2), percent(BAND * line["standard_error"], 2),
+            name, line["part"], percent(line["noisy"], 2), percent(BAND * line["standard_error"],
+            2),
             percent(line["synthetic"], 2),
         )
         for name, frame in frames.items()
@@ -30,8 +32,10 @@ def section(evidence: Evidence) -> Section:
     columns = ["column", "part", "noisy", "± (95 %)", "synthetic"]
     blocks: list[Block] = [
         Prose(
-            "Shares of all rows. Numbers are counted in even steps, as fine as the noise allows; each bar is "
-            "labelled with where it begins, the outer ones take in what lies beyond. Noise can push a small "
+            "Shares of all rows. Numbers are counted in even steps, as fine as the noise allows; "
+            "each bar is "
+            "labelled with where it begins, the outer ones take in what lies beyond. Noise can "
+            "push a small "
             "count below zero; it is then drawn at zero."
         ),
         Charts(charts, ((SECOND, "measured, with 95 % range"), (FIRST, "synthetic rows"))),
@@ -46,11 +50,11 @@ def _words(frame: pd.DataFrame) -> str:
     """What a chart shows, for those who cannot see it."""
     top = frame.nlargest(1, "synthetic").to_dict("records")[0]
     said = (
-        f"{len(frame)} parts; the largest of the synthetic rows is {top['part']}, {percent(top['synthetic'])}"
+        f"{len(frame)} parts; the largest of the synthetic rows is {top['part']}, "
+        f"{percent(top['synthetic'])}"
     )
     if frame["noisy"].isna().all():
         return f"{said}. The column was not measured on its own."
     inside = ((frame["noisy"] - frame["synthetic"]).abs() <= BAND * frame["standard_error"]).mean()
-    return (
-        f"{said}, measured {percent(top['noisy'])}. {percent(inside, 0)} of the parts lie within the range."
-    )
+    within = f"{percent(inside, 0)} of the parts lie within the range."
+    return f"{said}, measured {percent(top['noisy'])}. {within}"

@@ -1,4 +1,5 @@
-"""What a release's noisy answers say about its columns and pairs, and what its synthetic rows say."""
+"""What a release's noisy answers say about its columns and pairs, and what its synthetic rows
+say."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ JOINED = " × "  # how queries and their cells are put into words
 
 @dataclass(frozen=True)
 class Parts:
-    """How a column is cut: labels, and for a number the low end of each part; special values come first."""
+    """How a column is cut: labels, and for a number the low end of each part; special values come
+    first."""
 
     labels: tuple[str, ...]
     lows: np.ndarray | None = None
@@ -80,13 +82,17 @@ class Evidence:
         sums = [float(noisy.counts.sum()) for noisy in self.tables[:1]]
         return max(1.0, *sums)
 
-    # -- noisy answers --------------------------------------------------------------------------------------
+    # -- noisy answers -----------------------------------------------------------------------------
 
     @cached_property
     def tables(self) -> list[Noisy]:
         """Every noisy cross-table, as arrays."""
         queries = self._queries()
-        found = (self._noisy(m, queries[m.query]) for m in self.release.measurements if m.query in queries)
+        found = (
+            self._noisy(m, queries[m.query])
+            for m in self.release.measurements
+            if m.query in queries
+        )
         return [noisy for noisy in found if noisy]
 
     def _queries(self) -> dict[str, tuple[str, ...]]:
@@ -107,7 +113,9 @@ class Evidence:
         cells = [cell.split(JOINED) for cell in measurement.cells]
         if any(len(cell) != len(columns) for cell in cells):
             return None  # a category has the joining sign in its own name
-        labels = [list(dict.fromkeys(cell[place] for cell in cells)) for place in range(len(columns))]
+        labels = [
+            list(dict.fromkeys(cell[place] for cell in cells)) for place in range(len(columns))
+        ]
         parts = [self._parts(name, words) for name, words in zip(columns, labels, strict=True)]
         shape = tuple(len(words) for words in labels)
         whole = [part for part in parts if part is not None]
@@ -141,7 +149,12 @@ class Evidence:
     def _distribution(self, name: str) -> Noisy | None:
         """The first, even runs of a number; neighbours are put together until they can be drawn."""
         runs = next(
-            (m for m in self.release.measurements if m.family == "distributions" and m.query == name), None
+            (
+                m
+                for m in self.release.measurements
+                if m.family == "distributions" and m.query == name
+            ),
+            None,
         )
         parts = self._parts(name, runs.cells) if runs else None
         if runs is None or parts is None or parts.lows is None:
@@ -170,19 +183,24 @@ class Evidence:
             runs.standard_error * runs_in_each**0.5,
         )
 
-    # -- synthetic rows -------------------------------------------------------------------------------------
+    # -- synthetic rows ----------------------------------------------------------------------------
 
     def codes(self, name: str, parts: Parts | None = None) -> np.ndarray:
-        """The part of a column that each synthetic row lies in; numbers by default in equally full bins."""
+        """The part of a column that each synthetic row lies in; numbers by default in equally full
+        bins."""
         names = [axis.name for axis in self.codec.domain.axes]
         if name in names:
             return self.synthetic.codes[:, names.index(name)]
         numbers, kinds = self._numbers(name)
         if parts is None or parts.lows is None:
             ordinary = numbers[kinds == 0] if (kinds == 0).any() else numbers
-            inside = np.searchsorted(np.unique(np.quantile(ordinary, np.arange(1, BINS) / BINS)), numbers)
+            inside = np.searchsorted(
+                np.unique(np.quantile(ordinary, np.arange(1, BINS) / BINS)), numbers
+            )
         else:
-            inside = np.clip(np.searchsorted(parts.lows, numbers, "right") - 1, 0, len(parts.lows) - 1)
+            inside = np.clip(
+                np.searchsorted(parts.lows, numbers, "right") - 1, 0, len(parts.lows) - 1
+            )
         return np.where(kinds > 0, kinds - 1, inside + len(self._special(name)))
 
     def _numbers(self, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -195,12 +213,17 @@ class Evidence:
 
     def shares(self, noisy: Noisy) -> np.ndarray:
         """The synthetic shares of the same cells."""
-        places = [self.codes(name, part) for name, part in zip(noisy.columns, noisy.parts, strict=True)]
+        places = [
+            self.codes(name, part) for name, part in zip(noisy.columns, noisy.parts, strict=True)
+        ]
         flat = np.ravel_multi_index(places, noisy.counts.shape)
-        return np.bincount(flat, minlength=noisy.counts.size).reshape(noisy.counts.shape) / len(flat)
+        return np.bincount(flat, minlength=noisy.counts.size).reshape(noisy.counts.shape) / len(
+            flat
+        )
 
     def column(self, name: str) -> pd.DataFrame:
-        """One column as parts: noisy share, its standard error, synthetic share; nan if not measured."""
+        """One column as parts: noisy share, its standard error, synthetic share; nan if not
+        measured."""
         self.require(name)
         noisy = self.alone(name)
         if noisy is None:
@@ -226,7 +249,9 @@ class Evidence:
             labels = [*special, *(self._words(name, span) for span in spans)]
             codes = self.codes(name, Parts((*special, *spans), edges[:-1], len(special)))
         shares = np.bincount(codes, minlength=len(labels)) / len(codes)
-        return pd.DataFrame({"part": labels, "noisy": np.nan, "standard_error": np.nan, "synthetic": shares})
+        return pd.DataFrame(
+            {"part": labels, "noisy": np.nan, "standard_error": np.nan, "synthetic": shares}
+        )
 
     def _words(self, name: str, label: str) -> str:
         """A part as the reader knows the column: units since the first moment become dates."""
@@ -241,12 +266,14 @@ class Evidence:
         """Refuse a column that the schema does not declare."""
         if name not in self.names:
             raise InvalidInput(
-                f"There is no learnt column {shown(name)} in this release.", did_you_mean(name, self.names)
+                f"There is no learnt column {shown(name)} in this release.",
+                did_you_mean(name, self.names),
             )
 
     @cached_property
     def dependence(self) -> pd.DataFrame:
-        """Cramér's V of every two columns in the synthetic rows: 0 is independent, 1 is the same column."""
+        """Cramér's V of every two columns in the synthetic rows: 0 is independent, 1 is the same
+        column."""
         codes = {name: self.codes(name) for name in self.names}
         found = [(a, b, cramers_v(codes[a], codes[b])) for a, b in combinations(self.names, 2)]
         return pd.DataFrame(found, columns=["first", "second", "dependence"])
@@ -255,7 +282,9 @@ class Evidence:
 def cramers_v(one: np.ndarray, two: np.ndarray) -> float:
     """Cramér's V with Bergsma's correction, so that independent columns score about 0."""
     shape = int(one.max()) + 1, int(two.max()) + 1
-    counts = np.bincount(one.astype(np.int64) * shape[1] + two, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = np.bincount(
+        one.astype(np.int64) * shape[1] + two, minlength=shape[0] * shape[1]
+    ).reshape(shape)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
     total, (rows, columns) = counts.sum(), counts.shape
     expected = counts.sum(axis=1)[:, None] * counts.sum(axis=0) / total

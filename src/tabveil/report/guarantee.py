@@ -20,19 +20,29 @@ GRADES = tuple(np.round(np.geomspace(1e-3, 60, 60), 6))  # the ε at which spent
 def section(evidence: Evidence) -> Section:
     """ε, δ, relation, unit, what counts as public, and ε as a risk."""
     privacy = evidence.release.privacy
-    epsilon, delta, spent = float(privacy["epsilon"]), float(privacy["delta"]), Fraction(privacy["rho_spent"])
+    epsilon, delta, spent = (
+        float(privacy["epsilon"]),
+        float(privacy["delta"]),
+        Fraction(privacy["rho_spent"]),
+    )
     worst = Risk.of_spending(spent, epsilon, delta, float(privacy.get("delta_used", 0)))
     blocks: list[Block] = [
         Prose(
-            f"{promise(evidence.release)} In words: whatever anyone concludes from this release, they would "
-            "have concluded it almost as likely had any one such record been absent or different. This "
+            f"{promise(evidence.release)} In words: whatever anyone concludes from this release, "
+            "they would "
+            "have concluded it almost as likely had any one such record been absent or "
+            "different. This "
             "holds whatever else they know, and however long they compute."
         ),
         Figures(
             (
                 ("Protected", str(privacy.get("unit", "one row")), "the unit of the promise"),
                 ("Neighbours", str(privacy["relation"]), relation_in_words(privacy["relation"])),
-                ("Best guess at who is in", percent(worst.guess), "at most, where tossing a coin gives 50 %"),
+                (
+                    "Best guess at who is in",
+                    percent(worst.guess),
+                    "at most, where tossing a coin gives 50 %",
+                ),
                 (
                     "Caught at 1 % false alarms",
                     percent(worst.caught(0.01)),
@@ -42,15 +52,19 @@ def section(evidence: Evidence) -> Section:
         ),
         Chart.of(
             "What the best possible attacker could do",
-            "For each share of strangers wrongly accused, the largest share of members that could be found "
-            "out. The dashed line is guessing. The curve follows from the exact accounting of this release.",
+            "For each share of strangers wrongly accused, the largest share of members that "
+            "could be found "
+            "out. The dashed line is guessing. The curve follows from the exact accounting of "
+            "this release.",
             attacker_chart(worst),
             "attacker",
         ),
         risks(epsilon, delta, worst),
         Prose(
-            "These are limits for an attacker who knows every other row, the software and the schema, and "
-            "who only has to tell whether one given record was used. Attackers in real life know less."
+            "These are limits for an attacker who knows every other row, the software and the "
+            "schema, and "
+            "who only has to tell whether one given record was used. Attackers in real life know "
+            "less."
         ),
         Prose("Taken as public, and therefore not protected:"),
         Points([str(item) for item in privacy.get("assumed_public", ())]),
@@ -60,22 +74,31 @@ def section(evidence: Evidence) -> Section:
         blocks.append(Prose(f"Of each unit at most {privacy['max_rows']} rows were used."))
     if delta > 1 / max(1.0, evidence.total):
         blocks.append(
-            Note("δ is larger than one in the number of rows; a smaller δ is advisable.", grave=True)
+            Note(
+                "δ is larger than one in the number of rows; a smaller δ is advisable.", grave=True
+            )
         )
     return Section("guarantee", "The guarantee", blocks)
 
 
 def bought(release: Release) -> list[Block]:
-    """What of the schema was found in the data, and what that cost; nothing where it was declared."""
+    """What of the schema was found in the data, and what that cost; nothing where it was
+    declared."""
     cost, fit = release.privacy.get("schema"), release.privacy.get("fit")
     if not cost or not fit:
         return []
-    names = ", ".join(str(name) for name in release.privacy.get("bought", ())) or "no column as it stands now"
+    names = (
+        ", ".join(str(name) for name in release.privacy.get("bought", ()))
+        or "no column as it stands now"
+    )
     return [
         Prose(
-            "Found in the data and paid for, so not among the public things: types, lists of values, bounds, "
-            f"decimals and missing cells of {names}. The numbers on this page hold for that and the fit "
-            f"together: ε = {promised(cost['epsilon'])}, δ = {promised(cost['delta'])} were spent on the "
+            "Found in the data and paid for, so not among the public things: types, lists of "
+            "values, bounds, "
+            f"decimals and missing cells of {names}. The numbers on this page hold for that and "
+            "the fit "
+            f"together: ε = {promised(cost['epsilon'])}, δ = {promised(cost['delta'])} were spent "
+            "on the "
             f"schema, ε = {promised(fit['epsilon'])}, δ = {promised(fit['delta'])} on the fit."
         )
     ]
@@ -88,14 +111,16 @@ def promise(release: Release) -> str:
 
 
 class Risk:
-    """Upper limits on telling apart two neighbouring tables, from a list of (ε, δ) that all hold."""
+    """Upper limits on telling apart two neighbouring tables, from a list of (ε, δ) that all
+    hold."""
 
     def __init__(self, limits: list[tuple[float, float]]) -> None:
         self.limits = limits
 
     @classmethod
     def of_spending(cls, rho: Fraction, epsilon: float, delta: float, used: float = 0.0) -> "Risk":
-        """Every (ε', δ') that ρ implies, beside the δ that was used up, and the one that was promised."""
+        """Every (ε', δ') that ρ implies, beside the δ that was used up, and the one that was
+        promised."""
         return cls([(epsilon, delta), *((grade, used + delta_of(rho, grade)) for grade in GRADES)])
 
     def caught(self, accused: float) -> float:
@@ -107,7 +132,8 @@ class Risk:
 
     @property
     def guess(self) -> float:
-        """The largest chance to be right about one record, when both answers are equally likely before."""
+        """The largest chance to be right about one record, when both answers are equally likely
+        before."""
         return min(0.5 + (math.exp(e) - 1 + 2 * d) / (math.exp(e) + 1) / 2 for e, d in self.limits)
 
 
@@ -126,21 +152,27 @@ def risks(epsilon: float, delta: float, worst: Risk) -> Grid:
         "found at 10 % false alarms",
     ]
     frame = pd.DataFrame(lines, columns=columns)
-    return Grid("risk", "From ε to risk: the most that any attacker can reach", frame, marked=len(lines) - 1)
+    return Grid(
+        "risk", "From ε to risk: the most that any attacker can reach", frame, marked=len(lines) - 1
+    )
 
 
 def attacker_chart(worst: Risk) -> object:
     """The attacker's curve over the diagonal."""
     alt = altair()
     accused = np.unique(np.concatenate([np.geomspace(1e-4, 0.05, 15), np.linspace(0, 1, 41)]))
-    frame = pd.DataFrame({"accused": accused.round(6), "found": [round(worst.caught(a), 6) for a in accused]})
+    frame = pd.DataFrame(
+        {"accused": accused.round(6), "found": [round(worst.caught(a), 6) for a in accused]}
+    )
     axis = {"axis": alt.Axis(format="%", tickCount=5), "scale": alt.Scale(domain=[0, 1])}
     base = alt.Chart(frame)
     tooltip = [
         alt.Tooltip("accused", format=".1%", title="strangers accused"),
         alt.Tooltip("found", format=".1%", title="members found, at most"),
     ]
-    area = base.mark_area(color=FIRST, opacity=0.15).encode(x="accused:Q", y="accused:Q", y2="found:Q")
+    area = base.mark_area(color=FIRST, opacity=0.15).encode(
+        x="accused:Q", y="accused:Q", y2="found:Q"
+    )
     line = base.mark_line(color=FIRST, strokeWidth=2.5).encode(
         x=alt.X("accused:Q", title="strangers wrongly accused", **axis),
         y=alt.Y("found:Q", title="members found out", **axis),

@@ -16,14 +16,24 @@ def section(evidence: Evidence) -> Section:
     """By kind, by pair, and one by one."""
     release, names, total = evidence.release, evidence.names, evidence.total
     rows = [
-        (m.family, m.query, len(m.cells), amount(m.standard_error), percent(m.standard_error / total, 2))
+        (
+            m.family,
+            m.query,
+            len(m.cells),
+            amount(m.standard_error),
+            percent(m.standard_error / total, 2),
+        )
         for m in release.measurements
     ]
-    each = pd.DataFrame(rows, columns=["kind", "statistic", "cells", "standard error, rows", "as a share"])
+    each = pd.DataFrame(
+        rows, columns=["kind", "statistic", "cells", "standard error, rows", "as a share"]
+    )
     blocks: list[Block] = [
         Prose(
-            "Noise is paid for, so not everything can be measured. A computer chose the cross-tables that "
-            "the synthetic rows got most wrong (a choice that was itself paid for and noisy). What was not "
+            "Noise is paid for, so not everything can be measured. A computer chose the "
+            "cross-tables that "
+            "the synthetic rows got most wrong (a choice that was itself paid for and noisy). "
+            "What was not "
             "measured still follows from what was, but nothing vouches for it."
         ),
         Grid("measured-kinds", "By kind", _kinds(evidence)),
@@ -32,7 +42,8 @@ def section(evidence: Evidence) -> Section:
         blocks.append(
             Chart.of(
                 "Which pairs of columns were measured",
-                "Dark: their cross-table, or one that contains both columns, was measured. Light: it was "
+                "Dark: their cross-table, or one that contains both columns, was measured. "
+                "Light: it was "
                 "not.",
                 _chart(evidence),
             )
@@ -41,11 +52,17 @@ def section(evidence: Evidence) -> Section:
     missing = _missing(evidence)
     if len(missing):
         blocks.append(
-            Grid("not-measured", f"The {len(missing):,} pairs that were not measured", missing, folded=True)
+            Grid(
+                "not-measured",
+                f"The {len(missing):,} pairs that were not measured",
+                missing,
+                folded=True,
+            )
         )
     blocks.append(
         Note(
-            "Every noisy count itself is in the release: `tv.load(RELEASE).measured()` gives them as one "
+            "Every noisy count itself is in the release: `tv.load(RELEASE).measured()` gives "
+            "them as one "
             "table."
         )
     )
@@ -101,7 +118,9 @@ def _chart(evidence: Evidence) -> object:
         .encode(
             color=alt.Color(
                 "state:N",
-                scale=alt.Scale(domain=["measured", "not measured"], range=["#4a86c5", "#8a94a333"]),
+                scale=alt.Scale(
+                    domain=["measured", "not measured"], range=["#4a86c5", "#8a94a333"]
+                ),
                 legend=alt.Legend(orient="top", title=None),
             ),
             tooltip=["first:N", "second:N", "state:N"],

@@ -1,4 +1,5 @@
-"""Pages from blocks: a section is data, one template turns it into HTML that needs nothing from outside."""
+"""Pages from blocks: a section is data, one template turns it into HTML that needs nothing from
+outside."""
 
 import html
 import json
@@ -91,7 +92,8 @@ class Grid:
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with a title, and in words what it shows; `words` is also what a screen reader says."""
+    """A picture with a title, and in words what it shows; `words` is also what a screen reader
+    says."""
 
     kind: ClassVar[str] = "chart"
     title: str
@@ -156,7 +158,9 @@ class Page:
 
     def html(self) -> str:
         """The page as one file without any reference to another."""
-        environment = require("jinja2").Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        environment = require("jinja2").Environment(
+            autoescape=True, trim_blocks=True, lstrip_blocks=True
+        )
         environment.filters["script"] = _inside_script
         words = {name: _template(name) for name in ("page.html", "page.css", "page.js")}
         return environment.from_string(words["page.html"]).render(

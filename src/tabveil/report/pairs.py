@@ -1,4 +1,5 @@
-"""Pairs of columns: how they hang together in the synthetic rows, and how well noisy cross-tables are met."""
+"""Pairs of columns: how they hang together in the synthetic rows, and how well noisy cross-tables
+are met."""
 
 from typing import Any
 
@@ -23,7 +24,8 @@ def section(evidence: Evidence) -> Section | None:
     numbers = pd.DataFrame(lines, columns=["column", "other column", "dependence"])
     blocks: list[Block] = [
         Prose(
-            "Dependence is Cramér's V of the synthetic rows, numbers in ten equally full bins: 0 means "
+            "Dependence is Cramér's V of the synthetic rows, numbers in ten equally full bins: 0 "
+            "means "
             "that one column says nothing about the other, 1 that it settles it."
         ),
         Chart.of(
@@ -37,7 +39,9 @@ def section(evidence: Evidence) -> Section | None:
     return Section("pairs", "Pairs of columns", blocks)
 
 
-def heat_map(found: pd.DataFrame, names: list[str], value: str = "dependence", most: float = 1.0) -> object:
+def heat_map(
+    found: pd.DataFrame, names: list[str], value: str = "dependence", most: float = 1.0
+) -> object:
     """A square of all pairs; the strongest columns where there are too many to draw."""
     alt = altair()
     both = pd.concat([found, found.rename(columns={"first": "second", "second": "first"})])
@@ -52,7 +56,9 @@ def heat_map(found: pd.DataFrame, names: list[str], value: str = "dependence", m
             color=alt.Color(
                 f"{value}:Q",
                 scale=alt.Scale(domain=[0, most]),
-                legend=alt.Legend(orient="top", title=value, gradientLength=160, gradientThickness=10),
+                legend=alt.Legend(
+                    orient="top", title=value, gradientLength=160, gradientThickness=10
+                ),
             ),
             tooltip=["first:N", "second:N", alt.Tooltip(f"{value}:Q", format=".2f")],
         )
@@ -83,7 +89,13 @@ def fit(evidence: Evidence) -> list[Block]:
     share = float((frame["distance"] <= 1.25 * frame["noise"]).mean())
     worst = frame.assign(times=frame["distance"] / frame["noise"]).nlargest(len(frame), "times")
     lines = [
-        (w["table"], w["cells"], percent(w["distance"], 2), percent(w["noise"], 2), few(w["times"], 2))
+        (
+            w["table"],
+            w["cells"],
+            percent(w["distance"], 2),
+            percent(w["noise"], 2),
+            few(w["times"], 2),
+        )
         for w in worst.to_dict("records")
     ]
     columns = ["table", "cells", "distance", "from noise alone", "ratio"]
@@ -91,9 +103,12 @@ def fit(evidence: Evidence) -> list[Block]:
     return [
         Chart.of(
             "How well the measured cross-tables are met",
-            f"One point per measured table, {len(tables)} in all. Across: how far noise alone moves it from "
-            "the truth. Up: how far the synthetic rows are from it. On the dashed line they agree as well "
-            f"as can be known; {percent(share, 0)} of the tables are there or below, within a quarter.",
+            f"One point per measured table, {len(tables)} in all. Across: how far noise alone "
+            "moves it from "
+            "the truth. Up: how far the synthetic rows are from it. On the dashed line they "
+            "agree as well "
+            f"as can be known; {percent(share, 0)} of the tables are there or below, within a "
+            "quarter.",
             scatter(frame),
         ),
         Grid("cross-tables-met", "All measured cross-tables, worst met first", met, folded=True),
@@ -137,4 +152,6 @@ def _met(evidence: Evidence, noisy: Noisy) -> dict[str, object]:
 
 
 def _strongest(found: pd.DataFrame) -> str:
-    return ", ".join(f"{d.first} and {d.second} ({d.dependence:.2f})" for d in found.head(3).itertuples())
+    return ", ".join(
+        f"{d.first} and {d.second} ({d.dependence:.2f})" for d in found.head(3).itertuples()
+    )

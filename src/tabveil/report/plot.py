@@ -1,4 +1,5 @@
-"""Charts of columns and pairs, as altair objects: for notebooks, and for the pages of `tabveil report`."""
+"""Charts of columns and pairs, as altair objects: for notebooks, and for the pages of `tabveil
+report`."""
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -22,7 +23,8 @@ REST = "all others"
 
 
 def column(release: Release, name: str) -> Any:
-    """One column of a release: noisy counts with 95 % error bars against synthetic rows. Releasable."""
+    """One column of a release: noisy counts with 95 % error bars against synthetic rows.
+    Releasable."""
     evidence = Evidence(release)
     return column_chart(evidence.column(name), name, name in evidence.codec.domain.numerical)
 
@@ -43,7 +45,9 @@ def column_chart(frame: pd.DataFrame, name: str, numeric: bool) -> Any:
         alt.Tooltip("high", format=".2%", title="95 % to"),
     ]
     base = alt.Chart(frame)
-    bars = base.mark_bar(color=FIRST, opacity=0.75).encode(**_along(numeric, "synthetic"), tooltip=tooltip)
+    bars = base.mark_bar(color=FIRST, opacity=0.75).encode(
+        **_along(numeric, "synthetic"), tooltip=tooltip
+    )
     if frame["noisy"].isna().all():
         return bars.properties(**_size(numeric, frame))
     spans = base.mark_rule(color=SECOND, strokeWidth=1.8).encode(**_along(numeric, "low", "high"))
@@ -54,7 +58,8 @@ def column_chart(frame: pd.DataFrame, name: str, numeric: bool) -> Any:
 
 
 def compare(real: Any, synthetic: Any, schema: Schema, columns: Sequence[str] | None = None) -> Any:
-    """Real against synthetic shares of every column, side by side. NOT private: for the owner's eyes."""
+    """Real against synthetic shares of every column, side by side. NOT private: for the owner's
+    eyes."""
     alt = altair()
     charts = [
         shares_chart(frame, name in schema.numerical).properties(title=name)
@@ -62,8 +67,12 @@ def compare(real: Any, synthetic: Any, schema: Schema, columns: Sequence[str] | 
         if columns is None or name in columns
     ]
     if not charts:
-        raise InvalidInput("None of these columns is in the schema.", f"It has: {', '.join(schema.columns)}.")
-    return alt.concat(*charts, columns=3).properties(title="NOT PRIVATE: real (orange) against synthetic")
+        raise InvalidInput(
+            "None of these columns is in the schema.", f"It has: {', '.join(schema.columns)}."
+        )
+    return alt.concat(*charts, columns=3).properties(
+        title="NOT PRIVATE: real (orange) against synthetic"
+    )
 
 
 def shares(comparison: Comparison) -> Iterable[tuple[str, pd.DataFrame]]:
@@ -78,8 +87,12 @@ def shares(comparison: Comparison) -> Iterable[tuple[str, pd.DataFrame]]:
         # Whole steps of the declared decimals, or some bars would hold more values than others.
         step = 10.0**-decimals if decimals is not None else max(high - low, 1e-9) / (MOST_BARS - 1)
         wide = step * max(1, np.ceil((high - low) / step / (MOST_BARS - 1)))
-        edges = low + wide * np.arange(max(1, np.ceil((high - low) / wide)) + 1)  # the last: all beyond
-        found = [np.clip(np.searchsorted(edges, n, "right") - 1, 0, None) for n in (real, synthetic)]
+        edges = low + wide * np.arange(
+            max(1, np.ceil((high - low) / wide)) + 1
+        )  # the last: all beyond
+        found = [
+            np.clip(np.searchsorted(edges, n, "right") - 1, 0, None) for n in (real, synthetic)
+        ]
         yield name, _side_by_side(found, [f"{edge:.6g}" for edge in edges])
 
 
@@ -89,7 +102,9 @@ def shares_chart(frame: pd.DataFrame, numeric: bool) -> Any:
     frame = drawable(frame, numeric)
     tooltip = ["part", *(alt.Tooltip(name, format=".2%") for name in ("synthetic", "real"))]
     base = alt.Chart(frame)
-    bars = base.mark_bar(color=FIRST, opacity=0.75).encode(**_along(numeric, "synthetic"), tooltip=tooltip)
+    bars = base.mark_bar(color=FIRST, opacity=0.75).encode(
+        **_along(numeric, "synthetic"), tooltip=tooltip
+    )
     points = base.mark_point(color=SECOND, filled=True, size=36, opacity=1).encode(
         **_along(numeric, "real"), tooltip=tooltip
     )
@@ -104,11 +119,16 @@ def drawable(frame: pd.DataFrame, numeric: bool) -> pd.DataFrame:
         return frame
     if len(frame) > MOST_CATEGORIES:
         order = frame["synthetic"].sort_values(ascending=False, kind="stable").index
-        top, rest = frame.loc[sorted(order[: MOST_CATEGORIES - 1])], frame.loc[order[MOST_CATEGORIES - 1 :]]
+        top, rest = (
+            frame.loc[sorted(order[: MOST_CATEGORIES - 1])],
+            frame.loc[order[MOST_CATEGORIES - 1 :]],
+        )
         total: dict[str, Any] = {"part": REST}
         for name in frame.columns.drop("part"):
             values = rest[name].astype(float)
-            total[name] = float((values**2).sum() ** 0.5 if name == "standard_error" else values.sum())
+            total[name] = float(
+                (values**2).sum() ** 0.5 if name == "standard_error" else values.sum()
+            )
         if frame["noisy"].isna().all() if "noisy" in frame else False:
             total["noisy"] = np.nan
         frame = pd.concat([top, pd.DataFrame([total])], ignore_index=True)
@@ -133,7 +153,8 @@ def require(module: str) -> Any:
 
 
 def _along(numeric: bool, *fields: str) -> dict[str, Any]:
-    """Parts along the ground, shares upwards; categories are listed downwards, so that names can be read."""
+    """Parts along the ground, shares upwards; categories are listed downwards, so that names can be
+    read."""
     alt = altair()
     value = {"title": None, "axis": alt.Axis(format="%", tickCount=4)}
     if numeric:
@@ -173,5 +194,6 @@ def _short(numbers: list[str]) -> list[str]:
 def _compact(number: float, digits: int) -> str:
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(number) >= unit:
-            return f"{number / min(unit, 1e3 if name == 'k' else unit):.{digits + (name == 'k')}g}{name}"
+            thousands = name == "k"
+            return f"{number / min(unit, 1e3 if thousands else unit):.{digits + thousands}g}{name}"
     return f"{number:.{max(4, digits)}g}"

@@ -13,7 +13,9 @@ def section(evidence: Evidence) -> Section | None:
         "rules",
         "Rules the rows obey",
         [
-            Prose("The schema states these rules as public knowledge; every synthetic row keeps them."),
+            Prose(
+                "The schema states these rules as public knowledge; every synthetic row keeps them."
+            ),
             Points([str(rule) for rule in constraints]),
         ],
     )

@@ -18,7 +18,9 @@ def section(evidence: Evidence) -> Section | None:
     lines, charts = [], []
     for target in targets:
         involved = [
-            noisy.columns for noisy in evidence.tables if target in noisy.columns and len(noisy.columns) > 1
+            noisy.columns
+            for noisy in evidence.tables
+            if target in noisy.columns and len(noisy.columns) > 1
         ]
         known = {name for columns in involved for name in columns} - {target}
         classes = evidence.column(target)
@@ -26,7 +28,8 @@ def section(evidence: Evidence) -> Section | None:
             (
                 target,
                 ", ".join(
-                    f"{c['part']} {percent(c['synthetic'])}" for c in classes.head(6).to_dict("records")
+                    f"{c['part']} {percent(c['synthetic'])}"
+                    for c in classes.head(6).to_dict("records")
                 ),
                 len(involved),
                 f"{len(known)} of {len(evidence.names) - 1}",
@@ -34,7 +37,9 @@ def section(evidence: Evidence) -> Section | None:
         )
         charts.append(
             Chart.of(
-                target, f"The columns that {target} depends on most.", _chart(_related(evidence, target))
+                target,
+                f"The columns that {target} depends on most.",
+                _chart(_related(evidence, target)),
             )
         )
     columns = ["target", "classes (synthetic)", "cross-tables measured", "other columns they cover"]
@@ -43,9 +48,12 @@ def section(evidence: Evidence) -> Section | None:
         "Tasks",
         [
             Prose(
-                "Targets are columns that someone may want to predict. Cross-tables that hold a target, "
-                "and pairs of columns within each of its classes, are measured on purpose, so that models "
-                "trained on the synthetic rows find what real rows would have shown. How well models do on "
+                "Targets are columns that someone may want to predict. Cross-tables that hold a "
+                "target, "
+                "and pairs of columns within each of its classes, are measured on purpose, so "
+                "that models "
+                "trained on the synthetic rows find what real rows would have shown. How well "
+                "models do on "
                 "real people can only be told by the owner, who has them: see `tabveil evaluate`."
             ),
             Grid("targets", "What was kept for each target", pd.DataFrame(lines, columns=columns)),
@@ -69,7 +77,12 @@ def _chart(frame: pd.DataFrame) -> object:
         alt.Chart(frame)
         .mark_bar(color=FIRST)
         .encode(
-            x=alt.X("dependence:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=4)),
+            x=alt.X(
+                "dependence:Q",
+                title=None,
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(tickCount=4),
+            ),
             y=alt.Y("column:N", sort=None, title=None, axis=alt.Axis(labelLimit=130)),
             tooltip=["column:N", alt.Tooltip("dependence:Q", format=".2f")],
         )

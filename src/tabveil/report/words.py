@@ -37,7 +37,8 @@ def few(number: float, digits: int = 3) -> str:
 
 
 def promised(number: float) -> str:
-    """An ε or a δ with at most four digits, rounded up: a promise must not shrink as it is printed."""
+    """An ε or a δ with at most four digits, rounded up: a promise must not shrink as it is
+    printed."""
     return few(rounded_up(Fraction(number)), 4)
 
 

@@ -1,4 +1,5 @@
-"""What must hold in every row: a small language of comparisons, sums, conditions and combinations."""
+"""What must hold in every row: a small language of comparisons, sums, conditions and
+combinations."""
 
 import math
 import re
@@ -7,13 +8,24 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from tabveil.columns import Categorical, Column, Datetime, Drop, Duration, Id, Labels, Moments, figures_of
+from tabveil.columns import (
+    Categorical,
+    CategoryCodec,
+    Column,
+    Datetime,
+    Drop,
+    Duration,
+    Id,
+    MomentCodec,
+    figures_of,
+)
 from tabveil.columns.moments import UNITS
 from tabveil.columns.words import did_you_mean, key, shown
 from tabveil.errors import InvalidInput
 
 LANGUAGE = (
-    "For example: a <= b, a + b == c, if x == v then y is missing, never x == v and y == w, x determines y."
+    "For example: a <= b, a + b == c, if x == v then y is missing, never x == v and y == w, x "
+    "determines y."
 )
 OPPOSITE = {"<=": ">", ">": "<=", "<": ">=", ">=": "<", "==": "!=", "!=": "=="}
 MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "==", "!=": "!="}
@@ -108,7 +120,8 @@ Claim = Compares | OneOf | Missing | AddsUp | Combination | Determines
 
 @dataclass(frozen=True)
 class Constraint:
-    """Where all `conditions` are surely true, `claim` must hold; a claim about a missing cell holds."""
+    """Where all `conditions` are surely true, `claim` must hold; a claim about a missing cell
+    holds."""
 
     text: str
     conditions: tuple[Claim, ...]
@@ -118,15 +131,18 @@ class Constraint:
 def parse_constraints(
     constraints: Sequence[str | Mapping[str, Any]], columns: Mapping[str, Column]
 ) -> tuple[Constraint, ...]:
-    """The constraints that these texts spell; refused if they are not understood or contradict each other."""
+    """The constraints that these texts spell; refused if they are not understood or contradict each
+    other."""
     if len(constraints) > MOST:
-        raise InvalidInput(f"There are more than {MOST:,} constraints.", "Keep those that matter most.")
+        raise InvalidInput(
+            f"There are more than {MOST:,} constraints.", "Keep those that matter most."
+        )
 
     @cache  # the lists of values may be long: each is read once
-    def labels(name: str) -> Labels:
+    def labels(name: str) -> CategoryCodec:
         rule = columns[name]
         assert isinstance(rule, Categorical)
-        return Labels(rule)
+        return CategoryCodec(rule)
 
     found: list[Constraint] = []
     for constraint in constraints:
@@ -141,7 +157,9 @@ def parse_constraints(
 class _Sentence:
     """One constraint as a list of tokens, read from left to right."""
 
-    def __init__(self, text: str, columns: Mapping[str, Column], labels: Callable[[str], Labels]) -> None:
+    def __init__(
+        self, text: str, columns: Mapping[str, Column], labels: Callable[[str], CategoryCodec]
+    ) -> None:
         self.text, self.columns, self.labels = text, columns, labels
         self.tokens = list(self._tokens())
         self.at = 0
@@ -243,7 +261,9 @@ class _Sentence:
             self._number_column(name)
             self._number_column(other)
             if _ruler(rule) != _ruler(self.columns[other]):
-                raise self._odd(f"{shown(name)} and {shown(other)} are not the same kind of quantity")
+                raise self._odd(
+                    f"{shown(name)} and {shown(other)} are not the same kind of quantity"
+                )
             return Compares(name, sign, other)
         if isinstance(rule, Categorical):
             if sign not in ("==", "!="):
@@ -300,7 +320,9 @@ class _Sentence:
         rule = self.columns[name]
         if not isinstance(rule, Categorical):
             raise self._odd(f"{shown(name)} is not categorical")
-        return OneOf(name, frozenset(_code(name, self.labels(name), word) for word in words), inside)
+        return OneOf(
+            name, frozenset(_code(name, self.labels(name), word) for word in words), inside
+        )
 
     def _missing(self, name: str, empty: bool) -> Missing:
         if not self.columns[name].nullable:
@@ -321,7 +343,9 @@ class _Sentence:
     def _column(self) -> str:
         kind, word = self._token()
         if kind not in ("name", "bare") or word not in self.columns:
-            raise self._odd(f"{shown(word)} is not a declared column", did_you_mean(word, self.columns))
+            raise self._odd(
+                f"{shown(word)} is not a declared column", did_you_mean(word, self.columns)
+            )
         if isinstance(self.columns[word], Id | Drop):
             raise self._odd(f"{shown(word)} is not learnt")
         return word
@@ -349,10 +373,10 @@ class _Sentence:
 
 def code_of(name: str, rule: Categorical, value: object) -> int:
     """The place of a value in a column's list; texts may spell its numbers and truths."""
-    return _code(name, Labels(rule), value)
+    return _code(name, CategoryCodec(rule), value)
 
 
-def _code(name: str, labels: Labels, value: object) -> int:
+def _code(name: str, labels: CategoryCodec, value: object) -> int:
     try:
         code = labels.declared(value.encode() if isinstance(value, str) else key(value).encode())
     except TypeError:
@@ -370,7 +394,7 @@ def constant(rule: Column, value: object) -> float:
     figures = figures_of(rule)
     if figures is None or isinstance(value, bool):
         return math.nan
-    if isinstance(figures, Moments):
+    if isinstance(figures, MomentCodec):
         units = figures._parsed(value if isinstance(value, str) else key(value))
         return figures.moment.first + units * UNITS[figures.moment.unit]
     try:
@@ -382,7 +406,13 @@ def constant(rule: Column, value: object) -> float:
 
 def _ruler(rule: Column) -> str:
     """Columns can be compared when they are measured by the same ruler."""
-    return "moment" if isinstance(rule, Datetime) else "duration" if isinstance(rule, Duration) else "number"
+    return (
+        "moment"
+        if isinstance(rule, Datetime)
+        else "duration"
+        if isinstance(rule, Duration)
+        else "number"
+    )
 
 
 def _decimals(rule: Column) -> int | None:
@@ -391,19 +421,23 @@ def _decimals(rule: Column) -> int | None:
 
 
 def _combinations(
-    constraint: Mapping[str, Any], columns: Mapping[str, Column], labels: Callable[[str], Labels]
+    constraint: Mapping[str, Any],
+    columns: Mapping[str, Column],
+    labels: Callable[[str], CategoryCodec],
 ) -> list[Constraint]:
     """{columns: [a, b], only: [[1, 2], ...]} or {columns: [a, b], never: [[1, 2], ...]}."""
     text = shown(str(dict(constraint)))
     names, kinds = constraint.get("columns"), set(constraint) - {"columns"}
     if not isinstance(names, list) or len(kinds) != 1 or not kinds <= {"only", "never"}:
         raise InvalidInput(
-            f"The constraint {text} is not understood.", "Write {columns: [a, b], only: [[1, 2], [1, 3]]}."
+            f"The constraint {text} is not understood.",
+            "Write {columns: [a, b], only: [[1, 2], [1, 3]]}.",
         )
     for name in names:
         if not isinstance(name, str) or not isinstance(columns.get(name), Categorical):
             raise InvalidInput(
-                f"The constraint {text} names {shown(str(name))}, which is not a categorical column.",
+                f"The constraint {text} names {shown(str(name))}, which is not a categorical "
+                "column.",
                 did_you_mean(str(name), columns),
             )
     kind = kinds.pop()
@@ -413,7 +447,9 @@ def _combinations(
         or not lines
         or any(not isinstance(line, list) or len(line) != len(names) for line in lines)
     ):
-        raise InvalidInput(f"The constraint {text} needs a list of lists of values.", "One value per column.")
+        raise InvalidInput(
+            f"The constraint {text} needs a list of lists of values.", "One value per column."
+        )
     codes = tuple(
         tuple(_code(name, labels(name), value) for name, value in zip(names, line, strict=True))
         for line in lines
@@ -434,7 +470,7 @@ def bounds_of(rule: Column) -> tuple[float, float]:
         return min(numbers), max(numbers)
     figures = figures_of(rule)
     assert figures is not None
-    if isinstance(figures, Moments):
+    if isinstance(figures, MomentCodec):
         first = figures.moment.first
         return float(first), float(first + figures.moment.units * UNITS[figures.moment.unit])
     return figures.rule.min, figures.rule.max
@@ -443,9 +479,12 @@ def bounds_of(rule: Column) -> tuple[float, float]:
 def tightened(
     constraints: Sequence[Constraint], columns: Mapping[str, Column]
 ) -> dict[str, tuple[float, float]]:
-    """Bounds that leave room for every unconditional order between columns; empty where there is none."""
+    """Bounds that leave room for every unconditional order between columns; empty where there is
+    none."""
     compared = [c.claim for c in constraints if not c.conditions and isinstance(c.claim, Compares)]
-    limits = {name: bounds_of(columns[name]) for name in {n for claim in compared for n in claim.columns}}
+    limits = {
+        name: bounds_of(columns[name]) for name in {n for claim in compared for n in claim.columns}
+    }
     for _ in range(len(limits) + 1):
         before = dict(limits)
         for claim in compared:
@@ -472,7 +511,8 @@ def _tighten(claim: Compares, limits: dict[str, tuple[float, float]]) -> None:
 
 
 def _check_bounds(constraints: Sequence[Constraint], columns: Mapping[str, Column]) -> None:
-    """Refuse orders that the bounds rule out, circles of strict orders, and sums that cannot be reached."""
+    """Refuse orders that the bounds rule out, circles of strict orders, and sums that cannot be
+    reached."""
     limits, bounds = tightened(constraints, columns), cache(lambda name: bounds_of(columns[name]))
     for constraint in constraints:
         claim = constraint.claim
@@ -481,10 +521,13 @@ def _check_bounds(constraints: Sequence[Constraint], columns: Mapping[str, Colum
         if isinstance(claim, Compares):
             empty = any(limits[name][0] > limits[name][1] for name in claim.columns)
             tight = limits[claim.column][0] == limits[claim.column][1]
-            same = isinstance(claim.other, float | int) or limits[claim.other] == limits[claim.column]
+            same = (
+                isinstance(claim.other, float | int) or limits[claim.other] == limits[claim.column]
+            )
             if empty or (tight and same and claim.sign in ("<", ">")):
                 raise InvalidInput(
-                    f"The constraint {shown(constraint.text)} contradicts the bounds of its columns or "
+                    f"The constraint {shown(constraint.text)} contradicts the bounds of its "
+                    "columns or "
                     "another constraint.",
                     "Widen min and max, or take it out.",
                 )
@@ -503,7 +546,11 @@ def _check_circles(constraints: Sequence[Constraint]) -> None:
     below: dict[str, set[tuple[str, bool]]] = {}
     for constraint in constraints:
         claim = constraint.claim
-        if constraint.conditions or not isinstance(claim, Compares) or not isinstance(claim.other, str):
+        if (
+            constraint.conditions
+            or not isinstance(claim, Compares)
+            or not isinstance(claim.other, str)
+        ):
             continue
         smaller, larger = claim.column, claim.other
         if claim.sign in (">", ">="):

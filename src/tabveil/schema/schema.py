@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from tabveil.columns import RULES, Categorical, Column, Drop, Id, Numerical, figures_of
 from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists, text_keys
@@ -38,7 +46,8 @@ def _columns(columns: object) -> dict[str, Column]:
     for name, rule in rules.items():
         if kind_axis(name) in rules and figures_of(rule):
             raise InvalidInput(
-                f"Column {shown(kind_axis(name))}: the name is kept for the special values of {shown(name)}.",
+                f"Column {shown(kind_axis(name))}: the name is kept for the special values of "
+                f"{shown(name)}.",
                 "Rename the column.",
             )
     if all(isinstance(rule, Id | Drop) for rule in rules.values()):
@@ -52,7 +61,9 @@ def _name(name: object) -> str:
     if not isinstance(name, str):
         raise InvalidInput(f"Column name {name} is not text.", "Put the name in quotes.")
     if not name:
-        raise InvalidInput("A column has an empty name.", "Give it a name in the data and in the schema.")
+        raise InvalidInput(
+            "A column has an empty name.", "Give it a name in the data and in the schema."
+        )
     check_text(name, "a column name")
     return name
 
@@ -63,7 +74,8 @@ def _rule(name: str, rule: object) -> Column:
         return rule
     if not isinstance(rule, Mapping):
         raise InvalidInput(
-            f"{column}: its rule must be a mapping.", "For example {type: numerical, min: 16, max: 99}."
+            f"{column}: its rule must be a mapping.",
+            "For example {type: numerical, min: 16, max: 99}.",
         )
     _check_type(column, rule)
     for entry, value in rule.items():
@@ -73,7 +85,9 @@ def _rule(name: str, rule: object) -> Column:
             )
         if value in (TODO, [TODO]):
             others = (
-                " For names, dates or free text, write type: id, date or drop." if entry == "values" else ""
+                " For names, dates or free text, write type: id, date or drop."
+                if entry == "values"
+                else ""
             )
             raise InvalidInput(
                 f"{column}: {entry} is still TODO; fill in {WANTED.get(entry, 'a value')}.",
@@ -93,7 +107,8 @@ def _check_type(column: str, rule: Mapping[Any, Any]) -> None:
     if kind == "text":
         raise InvalidInput(
             f"{column}: free text cannot be learnt.",
-            "Write type: drop to leave it out, or recode it to a categorical column with public values.",
+            "Write type: drop to leave it out, or recode it to a categorical column with public "
+            "values.",
         )
     if not isinstance(kind, str) or kind not in RULES:
         hint = did_you_mean(kind, RULES) if isinstance(kind, str) else ""
@@ -128,9 +143,13 @@ class Found(Rule):
     rho: Annotated[StrictStr, BeforeValidator(_fraction)]
     relation: StrictStr = "add-remove"  # what the search protected
     unit: StrictStr = "one row"  # and whom
-    delta_used: Annotated[float, Field(ge=0, lt=1)] | None = None  # by lists of values; else half of δ
+    delta_used: Annotated[float, Field(ge=0, lt=1)] | None = (
+        None  # by lists of values; else half of δ
+    )
     charges: tuple[StrictStr, ...] = ()  # what the ledger calls them
-    columns: dict[str, StrictStr] = Field(default_factory=dict)  # rules as they were found, by their mark
+    columns: dict[str, StrictStr] = Field(
+        default_factory=dict
+    )  # rules as they were found, by their mark
     private: StrictBool = True  # false where the noise was seeded for a test
 
     @property
@@ -140,7 +159,8 @@ class Found(Rule):
 
 
 class Schema(Rule):
-    """Everything about a table that is public: its columns, their values or bounds, and the targets."""
+    """Everything about a table that is public: its columns, their values or bounds, and the
+    targets."""
 
     columns: Annotated[dict[str, SerializeAsAny[Column]], BeforeValidator(_columns)]
     targets: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
@@ -155,7 +175,8 @@ class Schema(Rule):
             if target not in self.columns:
                 raise InvalidInput(
                     f"Target {shown(target)} is not a declared column.",
-                    did_you_mean(target, self.columns) or "Name a categorical column of the schema.",
+                    did_you_mean(target, self.columns)
+                    or "Name a categorical column of the schema.",
                 )
             if target not in categorical:
                 raise InvalidInput(
@@ -164,7 +185,9 @@ class Schema(Rule):
                     "Declare the column as categorical with its values.",
                 )
             if target in seen:
-                raise InvalidInput(f"Target {shown(target)} is named twice.", "Name each target once.")
+                raise InvalidInput(
+                    f"Target {shown(target)} is named twice.", "Name each target once."
+                )
             seen.add(target)
         return self
 
@@ -184,15 +207,18 @@ class Schema(Rule):
         return self
 
     @property
-    def rules(self) -> tuple[Constraint, ...]:
+    def parsed_constraints(self) -> tuple[Constraint, ...]:
         """The constraints, ready to be checked and repaired."""
         return parse_constraints(self.constraints, self.columns)
 
     @property
     def bought(self) -> tuple[str, ...]:
-        """Names of the columns whose rules were found in the data and are still as they were found."""
+        """Names of the columns whose rules were found in the data and are still as they were
+        found."""
         marks = self.found.columns if self.found else {}
-        return tuple(name for name, rule in self.columns.items() if marks.get(name) == rule_mark(rule))
+        return tuple(
+            name for name, rule in self.columns.items() if marks.get(name) == rule_mark(rule)
+        )
 
     @property
     def categories(self) -> dict[str, Categorical]:
@@ -231,7 +257,9 @@ class Schema(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, texts and numbers, with defaults left out."""
-        document: dict[str, Any] = {"columns": {name: rule.spelled() for name, rule in self.columns.items()}}
+        document: dict[str, Any] = {
+            "columns": {name: rule.spelled() for name, rule in self.columns.items()}
+        }
         if self.targets:
             document["targets"] = list(self.targets)
         if self.privacy:
@@ -246,7 +274,9 @@ class Schema(Rule):
     def from_dict(cls, document: object) -> "Schema":
         """The schema that a plain dictionary spells out."""
         if not isinstance(document, Mapping):
-            raise InvalidInput("A schema must be a mapping with the key columns.", "columns: {age: {...}}")
+            raise InvalidInput(
+                "A schema must be a mapping with the key columns.", "columns: {age: {...}}"
+            )
         for entry in document:
             if not isinstance(entry, str):
                 raise InvalidInput(f"{entry} is not a known key.", "Known keys: columns, targets.")
@@ -254,7 +284,8 @@ class Schema(Rule):
 
     @classmethod
     def infer(cls, data: object, **terms: Any) -> "Schema":
-        """Find values and bounds in the data itself, for a price: see `tabveil.discovery.infer_schema`."""
+        """Find values and bounds in the data itself, for a price: see
+        `tabveil.discovery.infer_schema`."""
         # People look for it here. It stands above this room, so it is fetched when it is asked for.
         found: Schema = import_module("tabveil.discovery").infer_schema(data, **terms)
         return found
@@ -306,20 +337,26 @@ def kind_axis(name: str) -> str:
 def _format(path: Path) -> str:
     formats = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
     if path.suffix.lower() not in formats:
-        raise InvalidInput(f"{path} is not a schema file.", "Use a name that ends in .yaml, .yml or .json.")
+        raise InvalidInput(
+            f"{path} is not a schema file.", "Use a name that ends in .yaml, .yml or .json."
+        )
     return formats[path.suffix.lower()]
 
 
 def _text(path: Path) -> str:
     if path.is_dir():
-        raise InvalidInput(f"{path} is a folder, not a schema file.", "Name the .yaml or .json file inside.")
+        raise InvalidInput(
+            f"{path} is a folder, not a schema file.", "Name the .yaml or .json file inside."
+        )
     _format(path)
     if not path.is_file():
         raise InvalidInput(
             f"The schema file {path} does not exist.", "Draft one with: tabveil schema init DATA"
         )
     if path.stat().st_size > LARGEST_FILE:
-        raise InvalidInput(f"{path} is larger than 10 MB.", "Shorten the lists of values; other: true helps.")
+        raise InvalidInput(
+            f"{path} is larger than 10 MB.", "Shorten the lists of values; other: true helps."
+        )
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError:
@@ -340,7 +377,11 @@ def _parse(path: Path, text: str) -> object:
         raise InvalidInput(f"{path} is nested too deeply.", "A schema needs few levels.") from None
     except yaml.MarkedYAMLError as error:
         where = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        hint = error.problem if isinstance(error, _NotAllowed) else "Check indentation, colons and quotes."
+        hint = (
+            error.problem
+            if isinstance(error, _NotAllowed)
+            else "Check indentation, colons and quotes."
+        )
         raise InvalidInput(f"{path} is not valid YAML{where}.", hint or "") from None
     except json.JSONDecodeError as error:
         raise InvalidInput(
@@ -370,9 +411,8 @@ def _require_shallow(document: object) -> None:
 class _Loader(yaml.SafeLoader):
     """Safe YAML that refuses repeated keys, which would otherwise overwrite each other in silence.
 
-    Aliases may share lists between columns. Aliases of aliases grow exponentially, so what they spell is
-    counted before any of it is made.
-    """
+    Aliases may share lists between columns. Aliases of aliases grow exponentially, so what they
+    spell is counted before any of it is made."""
 
     def fetch_flow_collection_start(self, TokenClass: Any) -> None:
         if self.flow_level > DEEPEST:  # reading on would take seconds for every thousand brackets
@@ -387,7 +427,8 @@ class _Loader(yaml.SafeLoader):
         if _spelled_out(node, sizes) - len(sizes) > MOST_REPEATED:
             raise InvalidInput(
                 f"its aliases repeat more than {MOST_REPEATED:,} values.",
-                "Columns may share a list of values by an alias; a list of such lists grows too fast.",
+                "Columns may share a list of values by an alias; a list of such lists grows too "
+                "fast.",
             )
         return self.construct_document(node)
 
@@ -409,7 +450,8 @@ class _Loader(yaml.SafeLoader):
 
 
 def _spelled_out(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """How many values a node holds with every alias written out; `sizes` are those of nodes seen before."""
+    """How many values a node holds with every alias written out; `sizes` are those of nodes seen
+    before."""
     if id(node) not in sizes:
         sizes[id(node)] = 0  # which it has only while it is being counted
         inner = node.value if isinstance(node, yaml.CollectionNode) else []
@@ -417,7 +459,9 @@ def _spelled_out(node: yaml.Node, sizes: dict[int, int]) -> int:
             inner = [part for pair in inner for part in pair]
         sizes[id(node)] = 1 + sum(_spelled_out(part, sizes) for part in inner)
         if node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
-            raise InvalidInput(f"a number has more than {LONGEST_NUMBER} signs.", "Quote it if it is a text.")
+            raise InvalidInput(
+                f"a number has more than {LONGEST_NUMBER} signs.", "Quote it if it is a text."
+            )
     elif sizes[id(node)] == 0:
         raise InvalidInput("an alias stands inside what it names.", "Write out what it stands for.")
     return sizes[id(node)]

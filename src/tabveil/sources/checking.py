@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabveil.columns import Column, Figures, Labels, figures_of
-from tabveil.columns.cells import is_missing, rounded, spread
+from tabveil.columns import CategoryCodec, Column, NumberCodec, figures_of
+from tabveil.columns.cells import by_value, is_missing, rounded
 from tabveil.schema import Categorical, Numerical, Schema, shown
 from tabveil.sources import Source
 from tabveil.sources.reader import explained
@@ -23,7 +23,9 @@ def check(data: object, schema: Schema) -> list[str]:
         for table in everything.batches():
             for name in found:
                 found[name] |= _broken_rules(table.column(name), schema.columns[name])
-    return [f"Column {shown(name)}: {text}." for name, texts in found.items() for text in sorted(texts)]
+    return [
+        f"Column {shown(name)}: {text}." for name, texts in found.items() for text in sorted(texts)
+    ]
 
 
 def _broken_rules(column: pa.ChunkedArray, rule: Column) -> set[str]:
@@ -34,27 +36,28 @@ def _broken_rules(column: pa.ChunkedArray, rule: Column) -> set[str]:
 
 
 def _broken_labels(column: pa.ChunkedArray, rule: Categorical) -> set[str]:
-    labels = Labels(rule)
-    blank = spread(column, _blank, True)
-    undeclared = spread(
-        column, lambda values: np.array([labels.declared(v) is None for v in values.to_pylist()], bool), True
+    labels = CategoryCodec(rule)
+    blank = by_value(column, _blank, True)
+    undeclared = by_value(
+        column,
+        lambda values: np.array([labels.declared(v) is None for v in values.to_pylist()], bool),
+        True,
     )
     absent = "OTHER" if rule.other else "the first declared value"
     became = "missing" if rule.nullable else "the first declared value"
-    rules = {
-        f"some cells are missing, and it is not nullable (they are read as {absent})": not rule.nullable
-        and bool((blank & undeclared).any()),
-        f"some values are not declared (they are read as {became})": not rule.other
-        and bool((undeclared & ~blank).any()),
-    }
-    return {text for text, broken in rules.items() if broken}
+    found = set()
+    if not rule.nullable and (blank & undeclared).any():
+        found.add(f"some cells are missing, and it is not nullable (they are read as {absent})")
+    if not rule.other and (undeclared & ~blank).any():
+        found.add(f"some values are not declared (they are read as {became})")
+    return found
 
 
-def _broken_figures(column: pa.ChunkedArray, figures: Figures, declared: Column) -> set[str]:
+def _broken_figures(column: pa.ChunkedArray, figures: NumberCodec, declared: Column) -> set[str]:
     rule = figures.rule
     numbers = figures.read(column)
     absent = np.isnan(numbers)
-    blank = absent & spread(column, _blank_number, True)
+    blank = absent & by_value(column, _blank_number, True)
     stated = numbers[~absent & ~np.isin(numbers, rule.special_values)]
     became = "missing" if rule.nullable else "min"
     what = "numbers" if isinstance(declared, Numerical) else f"a {declared.type}"
@@ -79,6 +82,7 @@ def _blank(values: pa.Array) -> NDArray[np.bool_]:
 def _blank_number(values: pa.Array) -> NDArray[np.bool_]:
     """Like `_blank`, where the text "nan" is missing too."""
     blank = [
-        is_missing(v) or (isinstance(v, bytes) and v.strip().lower() == b"nan") for v in values.to_pylist()
+        is_missing(v) or (isinstance(v, bytes) and v.strip().lower() == b"nan")
+        for v in values.to_pylist()
     ]
     return np.array(blank, bool)

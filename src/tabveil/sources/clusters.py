@@ -1,4 +1,5 @@
-"""Frames that lie on a cluster: Dask and Spark. Their rows are counted there and never come here."""
+"""Frames that lie on a cluster: Dask and Spark. Their rows are counted there and never come
+here."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,7 +8,7 @@ import pyarrow as pa
 
 from tabveil.errors import InvalidInput
 from tabveil.sources.frames import is_frame_of
-from tabveil.sources.reader import Reader, Told, sentence
+from tabveil.sources.reader import OnProgress, Reader, sentence
 
 
 def open_cluster_frame(data: object) -> Reader | None:
@@ -26,7 +27,9 @@ class ClusterFrame(Reader):
     def __init__(self, frame: Any) -> None:
         self.frame, self.names = frame, [str(name) for name in frame.columns]
 
-    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
+    def batches(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
         raise InvalidInput(
             f"{sentence(self.what)} is not read row by row here.",
             f"Fit it with engine='{self.engine}' (its default), or pass its files.",

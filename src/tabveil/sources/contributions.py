@@ -13,9 +13,8 @@ class Contributions:
     """One pass over the rows that keeps at most `most` of each person, those that come first.
 
     Rows without a name are dropped: nobody knows whose they are, so that no bound could be kept.
-    Which rows of a person are kept depends on that person's rows alone, so a table without the person keeps
-    exactly the same rows of everybody else.
-    """
+    Which rows of a person are kept depends on that person's rows alone, so a table without the
+    person keeps exactly the same rows of everybody else."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -40,7 +39,9 @@ class Contributions:
     def _places_of(self, chunk: pa.Array) -> np.ndarray:
         cells = chunk if pa.types.is_dictionary(chunk.type) else plain(chunk).dictionary_encode()
         names = plain(cells.dictionary).to_pylist()
-        own = np.array([*(NOBODY if is_missing(v) else self._place(key(v)) for v in names), NOBODY], np.int64)
+        own = np.array(
+            [*(NOBODY if is_missing(v) else self._place(key(v)) for v in names), NOBODY], np.int64
+        )
         return own[np.asarray(cells.indices.cast(pa.int64()).fill_null(len(names)))]
 
     def _place(self, name: str) -> int:

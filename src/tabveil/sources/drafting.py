@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tabveil.columns.cells import is_missing, number_in, plain, spread
+from tabveil.columns.cells import by_value, is_missing, number_in, plain
 from tabveil.schema import TODO, key, short
 from tabveil.sources import Source
 from tabveil.sources.checking import UNFORESEEN, _blank_number
@@ -18,7 +18,8 @@ MOST_DRAFTED_DECIMALS = 6
 
 
 def draft_schema(data: object, *, public: bool) -> dict[str, Any]:
-    """A schema to fill in: names and types, or also the data's own values and bounds if those are public."""
+    """A schema to fill in: names and types, or also the data's own values and bounds if those are
+    public."""
     source = Source.whole(data)
     seen = {name: _Seen() for name in source.columns}
     with explained("the table could not be looked at.", UNFORESEEN):
@@ -41,7 +42,7 @@ class _Seen:
 
     def look(self, column: pa.ChunkedArray, *, any_text: bool) -> None:
         """Take in a batch; with `any_text` (CSV), texts that spell numbers are numbers."""
-        self.missing |= bool(spread(column, _blank_number, True).any())
+        self.missing |= bool(by_value(column, _blank_number, True).any())
         for chunk in column.chunks:
             for value in plain(chunk).unique().to_pylist():
                 if is_missing(value):
@@ -63,7 +64,11 @@ class _Seen:
     def draft(self, public: bool) -> dict[str, Any]:
         """The rule for the schema file."""
         nullable = {"nullable": True} if public and self.missing else {}
-        if self.texts and {text.lower() for text in self.texts} <= {"true", "false"} and not self.numbers:
+        if (
+            self.texts
+            and {text.lower() for text in self.texts} <= {"true", "false"}
+            and not self.numbers
+        ):
             return {"type": "categorical", "values": [False, True]} | nullable
         if self.texts or not self.numbers:
             return {"type": "categorical", "values": self._listed() if public else TODO} | nullable

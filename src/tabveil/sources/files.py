@@ -18,10 +18,11 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from tabveil.errors import InvalidInput
-from tabveil.sources.reader import Reader, Told, explained
+from tabveil.sources.reader import OnProgress, Reader, explained
 
 LONGEST_CSV_ROW = 32 * 2**20  # bytes
-# What is a cell and hardly a name: nothing, numbers, dates, times, truths, and what stands for missing.
+# What is a cell and hardly a name: nothing, numbers, dates, times, truths, and what stands for
+# missing.
 CELL = re.compile(
     r"[-+$€£(]*[\d.,][\d\s.,:;/+()%$€£TZtzeE-]*|true|false|nan|n/?a|null|none|\?|-|", re.IGNORECASE
 )
@@ -61,17 +62,21 @@ def _open_address(address: str) -> Reader:
         store, place = pa.fs.FileSystem.from_uri(address)
         is_file = store.get_file_info(place).type == pa.fs.FileType.File
         found = store.get_file_info(place if is_file else pa.fs.FileSelector(place))
-    files = sorted(f.path for f in ([found] if is_file else found) if f.path.lower().endswith(".parquet"))
+    files = sorted(
+        f.path for f in ([found] if is_file else found) if f.path.lower().endswith(".parquet")
+    )
     if not files:
         raise InvalidInput(
-            f"{address} holds no .parquet files.", "An address must be a .parquet file or a folder of them."
+            f"{address} holds no .parquet files.",
+            "An address must be a .parquet file or a folder of them.",
         )
     kind = "file" if is_file else "folder"
     return ParquetFiles.of(files, f"the Parquet {kind} {PurePosixPath(place).name}", store)
 
 
 class CsvFile(Reader):
-    """Comma-separated text: every cell is bytes, and rows with too few or too many cells are skipped."""
+    """Comma-separated text: every cell is bytes, and rows with too few or too many cells are
+    skipped."""
 
     advice = "Check that every quote is closed and that no row is longer than 32 MB."
     is_text = True
@@ -85,24 +90,32 @@ class CsvFile(Reader):
         """The names, how many blank lines stand before them, and whether anything follows."""
         with (
             explained(
-                f"{self.path} has no readable header line.", "Write the column names in the first line."
+                f"{self.path} has no readable header line.",
+                "Write the column names in the first line.",
             ),
             self.path.open("rb") as file,
         ):
-            text = io.TextIOWrapper(self._unpacked(file), encoding="utf-8-sig", errors="replace", newline="")
+            text = io.TextIOWrapper(
+                self._unpacked(file), encoding="utf-8-sig", errors="replace", newline=""
+            )
             blank, names = next((number, row) for number, row in enumerate(csv.reader(text)) if row)
             return names, blank, text.read(1) != ""
 
     def _unpacked(self, file: BinaryIO) -> BinaryIO:
         return gzip.open(file) if self.path.suffix.lower() == ".gz" else file  # type: ignore[return-value]
 
-    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
+    def batches(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
         if not self.has_rows:
             return
         # Where rows have one cell, a blank line is a row whose cell is missing.
         single = len(self.names) == 1
         size = self.path.stat().st_size
-        with self.path.open("rb") as file, io.BufferedReader(_ValidText(self._unpacked(file))) as stream:
+        with (
+            self.path.open("rb") as file,
+            io.BufferedReader(_ValidText(self._unpacked(file))) as stream,
+        ):
             reader = pa.csv.open_csv(
                 stream,
                 read_options=pa.csv.ReadOptions(
@@ -122,7 +135,7 @@ class CsvFile(Reader):
             )
             for batch in reader:
                 yield pa.Table.from_batches([batch])
-                told(round(min(1.0, file.tell() / size), 2))
+                on_progress(round(min(1.0, file.tell() / size), 2))
 
     def files_here(self) -> list[Path]:
         return [self.path]
@@ -132,12 +145,16 @@ class CsvFile(Reader):
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
-    """Whether a first line looks like a row of cells rather than like names; asked of that line alone."""
-    return len(set(names)) < len(names) or any(CELL.fullmatch(n.strip()) or PERSONAL.search(n) for n in names)
+    """Whether a first line looks like a row of cells rather than like names; asked of that line
+    alone."""
+    return len(set(names)) < len(names) or any(
+        CELL.fullmatch(n.strip()) or PERSONAL.search(n) for n in names
+    )
 
 
 class _ValidText(io.RawIOBase):
-    """The bytes of a file with invalid UTF-8 replaced, because pyarrow cannot skip a row that holds any."""
+    """The bytes of a file with invalid UTF-8 replaced, because pyarrow cannot skip a row that holds
+    any."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.ready = file, b""
@@ -183,7 +200,11 @@ class Groups:
         return cls(
             path,
             tuple(columns.names),
-            tuple(c.name for c in columns if pa.types.is_string(c.type) or pa.types.is_large_string(c.type)),
+            tuple(
+                c.name
+                for c in columns
+                if pa.types.is_string(c.type) or pa.types.is_large_string(c.type)
+            ),
             tuple(range(len(groups))),
             tuple(group.num_rows for group in groups),
             tuple(group.total_byte_size for group in groups),
@@ -205,7 +226,9 @@ class ParquetFiles(Reader):
         self.names = list(files[0].names)
 
     @classmethod
-    def of(cls, paths: Sequence[str], what: str, store: pa.fs.FileSystem | None = None) -> "ParquetFiles":
+    def of(
+        cls, paths: Sequence[str], what: str, store: pa.fs.FileSystem | None = None
+    ) -> "ParquetFiles":
         """The reader of these files, in this order; their footers are read now."""
         store = store or pa.fs.LocalFileSystem()
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -216,31 +239,44 @@ class ParquetFiles(Reader):
             return [(self.what, self.names)]
         return [(f"{Path(f.path).name} in {self.what}", list(f.names)) for f in self.files]
 
-    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
-        return _together(self._tables(columns, rows, told), rows)
+    def batches(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
+        return _together(self._tables(columns, rows, on_progress), rows)
 
-    def _tables(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
+    def _tables(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
         done, size = 0.0, max(1, sum(sum(file.bytes) for file in self.files))
         for file in self.files:
-            # Text comes as the dictionary that Parquet keeps: several times faster than cell by cell.
+            # Text comes as the dictionary that Parquet keeps: several times faster than cell by
+            # cell.
             texts = [name for name in file.texts if name in columns]
             per_row = sum(file.bytes) / max(1, sum(file.rows))
             with (
                 explained(
-                    f"{Path(file.path).name} in {self.what} could not be read to its end.", self.advice
+                    f"{Path(file.path).name} in {self.what} could not be read to its end.",
+                    self.advice,
                 ),
                 self.store.open_input_file(file.path) as handle,
                 pa.parquet.ParquetFile(handle, read_dictionary=texts, pre_buffer=False) as reader,
             ):
                 for batch in reader.iter_batches(
-                    batch_size=rows, row_groups=list(file.groups), columns=list(columns), use_threads=False
+                    batch_size=rows,
+                    row_groups=list(file.groups),
+                    columns=list(columns),
+                    use_threads=False,
                 ):
                     yield pa.Table.from_batches([batch])
                     done += batch.num_rows * per_row
-                    told(round(min(1.0, done / size), 2))
+                    on_progress(round(min(1.0, done / size), 2))
 
     def files_here(self) -> list[Path]:
-        return [Path(f.path) for f in self.files] if isinstance(self.store, pa.fs.LocalFileSystem) else []
+        return (
+            [Path(f.path) for f in self.files]
+            if isinstance(self.store, pa.fs.LocalFileSystem)
+            else []
+        )
 
     def count(self, column: str) -> int:
         return sum(sum(file.rows) for file in self.files)
@@ -248,17 +284,23 @@ class ParquetFiles(Reader):
     def split(self, pieces: int) -> "list[ParquetFiles]":
         places = [(file, place) for file in self.files for place in range(len(file.groups))]
         ends = np.cumsum([file.bytes[place] for file, place in places])
-        piece_of = np.minimum((ends - 1) * pieces // max(1, ends[-1] if len(ends) else 1), pieces - 1)
+        piece_of = np.minimum(
+            (ends - 1) * pieces // max(1, ends[-1] if len(ends) else 1), pieces - 1
+        )
         found = []
         for piece in np.unique(piece_of):
             chosen = [p for p, number in zip(places, piece_of, strict=True) if number == piece]
-            files = [f.take([p for g, p in chosen if g is f]) for f in dict.fromkeys(f for f, _ in chosen)]
+            files = [
+                f.take([p for g, p in chosen if g is f])
+                for f in dict.fromkeys(f for f, _ in chosen)
+            ]
             found.append(ParquetFiles(files, self.what, self.store))
         return found or [self]
 
 
 def _together(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The same rows in fewer batches where files or row groups are short; every batch costs its own sums."""
+    """The same rows in fewer batches where files or row groups are short; every batch costs its own
+    sums."""
     held: list[pa.Table] = []
     for table in tables:
         size = sum(part.num_rows for part in held)

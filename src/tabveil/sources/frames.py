@@ -13,7 +13,7 @@ from tabveil.columns.cells import Objects, plain
 from tabveil.columns.dtypes import CATEGORIES, spelled_in_pandas
 from tabveil.columns.moments import FARTHEST, microseconds
 from tabveil.schema import key
-from tabveil.sources.reader import Reader, Told
+from tabveil.sources.reader import OnProgress, Reader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,14 +48,18 @@ class ArrowTable(Reader):
     def __init__(self, table: pa.Table) -> None:
         self.table, self.names = table, list(table.column_names)
 
-    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
+    def batches(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
         yield self.table.select([self.names.index(name) for name in columns])
 
     def count(self, column: str) -> int:
         return int(self.table.num_rows)
 
     def split(self, pieces: int) -> "list[ArrowTable]":
-        return [ArrowTable(self.table.slice(a, b - a)) for a, b in _cut(self.table.num_rows, pieces)]
+        return [
+            ArrowTable(self.table.slice(a, b - a)) for a, b in _cut(self.table.num_rows, pieces)
+        ]
 
 
 class PandasFrame(Reader):
@@ -66,11 +70,15 @@ class PandasFrame(Reader):
     def __init__(self, frame: "pd.DataFrame") -> None:
         self.frame, self.names = frame, [str(name) for name in frame.columns]
 
-    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
+    def batches(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
         places = [self.names.index(name) for name in columns]
         for start in range(0, len(self.frame), rows):
             part = self.frame.iloc[start : start + rows]
-            yield pa.Table.from_arrays([_from_pandas(part.iloc[:, place]) for place in places], list(columns))
+            yield pa.Table.from_arrays(
+                [_from_pandas(part.iloc[:, place]) for place in places], list(columns)
+            )
 
     def count(self, column: str) -> int:
         return len(self.frame)
@@ -91,7 +99,9 @@ class PolarsFrame(Reader):
     def __init__(self, frame: Any) -> None:
         self.frame, self.names = frame, list(frame.columns)
 
-    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
+    def batches(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
         for start in range(0, self.frame.height, rows):
             part = self.frame.slice(start, rows)
             yield pa.Table.from_arrays(
@@ -105,7 +115,9 @@ class PolarsFrame(Reader):
         import polars as pl
 
         kinds = self.frame.schema.items()
-        return {name: CATEGORIES[False] for name, kind in kinds if kind in (pl.Categorical, pl.Enum)}
+        return {
+            name: CATEGORIES[False] for name, kind in kinds if kind in (pl.Categorical, pl.Enum)
+        }
 
     def split(self, pieces: int) -> "list[PolarsFrame]":
         return [PolarsFrame(self.frame.slice(a, b - a)) for a, b in _cut(self.frame.height, pieces)]
@@ -150,7 +162,9 @@ def _from_cells(cells: Iterable[object]) -> pa.Array:
     values = list(cells)
     if set(map(type, values)) <= {str, bytes, float, type(None)}:
         try:
-            return pa.array(values, pa.large_binary(), from_pandas=True)  # the same as below, faster
+            return pa.array(
+                values, pa.large_binary(), from_pandas=True
+            )  # the same as below, faster
         except Exception:  # numbers, or texts that are not valid Unicode
             pass
     texts = pa.array([_cell(value) for value in values], pa.large_binary())
@@ -188,7 +202,9 @@ def _cell(value: Any) -> bytes | None:
 def _typed_text(value: np.datetime64) -> bytes | None:
     """What the same cell of a typed column is as text."""
     unit, count = np.datetime_data(value.dtype)
-    same = value if unit in ("s", "ms", "us", "ns") and count == 1 else value.astype("datetime64[s]")
+    same = (
+        value if unit in ("s", "ms", "us", "ns") and count == 1 else value.astype("datetime64[s]")
+    )
     text: bytes | None = plain(pa.array(np.array([same])))[0].as_py()
     return text
 
@@ -200,9 +216,12 @@ def _is_span(value: object) -> bool:
 
 
 def _time(value: Any) -> tuple[str, int] | None:
-    """What an object of time is (a part of `Objects`), in microseconds; None for any other object."""
+    """What an object of time is (a part of `Objects`), in microseconds; None for any other
+    object."""
     try:
-        if not isinstance(value, datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64):
+        if not isinstance(
+            value, datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64
+        ):
             return None
         if value != value:  # NaT
             return None

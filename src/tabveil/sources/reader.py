@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from tabveil.errors import InvalidInput, TabveilError
 
-Told = Callable[[float], None]
-"""Is told which share of a file's bytes has been read, in whole percents: progress, and no count of rows."""
+OnProgress = Callable[[float], None]
+"""Is told which share of a file's bytes has been read, in whole percents: progress, and no count of
+rows."""
 
 
 class Reader(ABC):
@@ -25,8 +26,11 @@ class Reader(ABC):
     names: list[str]
 
     @abstractmethod
-    def batches(self, columns: Sequence[str], rows: int, told: Told) -> Iterator[pa.Table]:
-        """Tables with these columns; of any number of rows, about `rows` where that can be chosen."""
+    def batches(
+        self, columns: Sequence[str], rows: int, on_progress: OnProgress
+    ) -> Iterator[pa.Table]:
+        """Tables with these columns; of any number of rows, about `rows` where that can be
+        chosen."""
 
     @abstractmethod
     def count(self, column: str) -> int:

@@ -12,9 +12,11 @@ from tabveil.sources.clusters import open_cluster_frame
 from tabveil.sources.contributions import Contributions
 from tabveil.sources.files import open_path
 from tabveil.sources.frames import open_frame
-from tabveil.sources.reader import Reader, Told, explained, sentence
+from tabveil.sources.reader import OnProgress, Reader, explained, sentence
 
-NAMELESS = "Write the column names in the first line. If they are there: tabveil schema init --header."
+NAMELESS = (
+    "Write the column names in the first line. If they are there: tabveil schema init --header."
+)
 ROWS = 65_536  # in one batch; of a few columns up to four times as many
 
 
@@ -57,41 +59,50 @@ class Source:
 
     def types(self, schema: Schema) -> dict[str, str]:
         """The types of the schema's columns as they came in, ids included."""
-        return {name: kind for name, kind in self.reader.types().items() if kind and name in schema.columns}
+        return {
+            name: kind
+            for name, kind in self.reader.types().items()
+            if kind and name in schema.columns
+        }
 
     def only(self, columns: Sequence[str]) -> "Source":
         """The same rows with fewer columns."""
         return replace(self, columns=tuple(columns))
 
     def split(self, pieces: int) -> "list[Source]":
-        """About so many sources that together hold every row once, each able to be read elsewhere."""
+        """About so many sources that together hold every row once, each able to be read
+        elsewhere."""
         if self.bound and pieces > 1:
             raise InvalidInput(
                 "Rows of one person are counted in one stream, so the table cannot be split.",
-                "Use engine='local', or keep few rows of each person yourself and leave out privacy.",
+                "Use engine='local', or keep few rows of each person yourself and leave out "
+                "privacy.",
             )
         return [replace(self, reader=reader) for reader in self.reader.split(pieces)]
 
-    def batches(self, rows: int | None = None, told: Told = lambda share: None) -> Iterator[pa.Table]:
-        """The schema's columns in schema order, at most `rows` rows at a time; at least one batch."""
+    def batches(
+        self, rows: int | None = None, on_progress: OnProgress = lambda share: None
+    ) -> Iterator[pa.Table]:
+        """The schema's columns in schema order, at most `rows` rows at a time; at least one
+        batch."""
         rows = rows or ROWS * min(4, max(1, 16 // max(1, len(self.columns))))
         empty = True
         with explained(f"{self.reader.what} could not be read to its end.", self.reader.advice):
-            for table in self._kept(rows, told):
+            for table in self._kept(rows, on_progress):
                 for start in range(0, table.num_rows, rows):
                     empty = False
                     yield table.slice(start, rows).select(self.columns)
         if empty:
             yield self.nothing()
 
-    def _kept(self, rows: int, told: Told) -> Iterator[pa.Table]:
+    def _kept(self, rows: int, on_progress: OnProgress) -> Iterator[pa.Table]:
         """Tables as they are read, of each person no more rows than the bound says."""
         if self.bound is None:
-            yield from self.reader.batches(self.columns, rows, told)
+            yield from self.reader.batches(self.columns, rows, on_progress)
             return
         kept = Contributions(self.bound.max_rows)
         unit = [self.bound.unit] if self.bound.unit not in self.columns else []
-        for table in self.reader.batches([*self.columns, *unit], rows, told):
+        for table in self.reader.batches([*self.columns, *unit], rows, on_progress):
             yield table.filter(pa.array(kept.keep(table.column(self.bound.unit))))
 
     def nothing(self) -> pa.Table:
@@ -102,15 +113,16 @@ class Source:
         """How many rows there are; under add-remove this number is private."""
         with explained(f"{self.reader.what} could not be read to its end.", self.reader.advice):
             if self.bound is not None:
-                return sum(table.num_rows for table in self.only(())._kept(ROWS, lambda share: None))
+                return sum(
+                    table.num_rows for table in self.only(())._kept(ROWS, lambda share: None)
+                )
             return self.reader.count(self.columns[0])
 
     def fingerprint(self) -> list[tuple[str, int, int]]:
         """Of files only what the file system says, so that an unfinished run knows its table again.
 
-        Answers about two versions of a file should not be mixed: that would be as private, but no table at
-        all. Frames in memory cannot be told apart without a look.
-        """
+        Answers about two versions of a file should not be mixed: that would be as private, but no
+        table at all. Frames in memory cannot be told apart without a look."""
         files = self.reader.files_here()
         return [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
 
@@ -125,7 +137,9 @@ class Source:
 def opened(data: object) -> Reader:
     """The reader of a path or a frame; only a header is read."""
     reader = (
-        data if isinstance(data, Reader) else open_path(data) or open_frame(data) or open_cluster_frame(data)
+        data
+        if isinstance(data, Reader)
+        else open_path(data) or open_frame(data) or open_cluster_frame(data)
     )
     if reader is None:
         raise InvalidInput(
@@ -151,11 +165,14 @@ def _check_names(what: str, names: list[str], columns: list[str], hint: str) -> 
     counts = Counter(names)
     for name in columns:
         if counts[name] > 1:
-            raise InvalidInput(f"{sentence(what)} has the column {shown(name)} twice.", "Rename one of them.")
+            raise InvalidInput(
+                f"{sentence(what)} has the column {shown(name)} twice.", "Rename one of them."
+            )
 
 
 def _header_hint(names: list[str], absent: list[str]) -> str:
-    # A file without a header line shows its first row as names, so only near matches may be repeated.
+    # A file without a header line shows its first row as names, so only near matches may be
+    # repeated.
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
         return "Cells must be separated by commas."
     close = [(name, closest(name, names)) for name in absent[:3]]

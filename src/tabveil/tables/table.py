@@ -1,7 +1,7 @@
 """Tables as arrays: every cell becomes a code or a number the schema allows, and back.
 
-Encoding is total and row-wise: no cell content raises, and what a row becomes depends on that row alone.
-"""
+Encoding is total and row-wise: no cell content raises, and what a row becomes depends on that row
+alone."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabveil.columns import Figures, Id, Labels, figures_of
+from tabveil.columns import CategoryCodec, Id, NumberCodec, figures_of
 from tabveil.columns.categorical import MISSING
 from tabveil.columns.cells import Codes, Numbers
 from tabveil.schema import Schema, kind_axis
@@ -55,7 +55,8 @@ class Domain:
 
     @property
     def kinds(self) -> tuple[int | None, ...]:
-        """For each number, the axis that tells its special and missing values apart, if it has any."""
+        """For each number, the axis that tells its special and missing values apart, if it has
+        any."""
         places = {axis.name: place for place, axis in enumerate(self.axes)}
         return tuple(places.get(kind_axis(name)) for name in self.numerical)
 
@@ -85,7 +86,8 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Values of one column that share codes, and how often each value stands behind its code. Public."""
+    """Values of one column that share codes, and how often each value stands behind its code.
+    Public."""
 
     names: tuple[str, ...]  # of the codes
     group: Codes  # [values]: the code of each value
@@ -116,7 +118,8 @@ class Grouping:
 
     @property
     def chances(self) -> Numbers:
-        """How often each value comes, among those that share its code; never nothing for a whole code."""
+        """How often each value comes, among those that share its code; never nothing for a whole
+        code."""
         weights = np.maximum(self.weights, 0.0)
         whole = np.bincount(self.group, weights, minlength=len(self.names))
         return np.where(whole[self.group] > 0, weights, 1.0)
@@ -124,7 +127,8 @@ class Grouping:
     def drawn(
         self, codes: Codes, random: np.random.Generator, allowed: NDArray[np.bool_] | None = None
     ) -> Codes:
-        """A value behind each code, as often as the weights say; only an allowed one, if that is told."""
+        """A value behind each code, as often as the weights say; only an allowed one, if that is
+        told."""
         found = np.zeros(len(codes), np.int32)
         chances = self.chances if allowed is None else self.chances * allowed
         for code in np.unique(codes):
@@ -132,24 +136,29 @@ class Grouping:
             values = np.nonzero(self.group == code)[0]
             below = np.cumsum(chances[values])
             # Evenly spread, so that each value comes as often as its weight says, up to rounding.
-            levels = random.permutation((np.arange(len(rows)) + random.random()) / len(rows)) * below[-1]
-            found[rows] = values[np.minimum(np.searchsorted(below, levels, "right"), len(values) - 1)]
+            levels = (
+                random.permutation((np.arange(len(rows)) + random.random()) / len(rows)) * below[-1]
+            )
+            found[rows] = values[
+                np.minimum(np.searchsorted(below, levels, "right"), len(values) - 1)
+            ]
         return found
 
 
 class Codec:
     """Translates between Arrow tables and encoded tables, by the schema alone.
 
-    Columns with more values than can be crossed with everything are given a `Grouping`: a public map from
-    their values to fewer codes, and how often each value stands behind its code.
-    """
+    Columns with more values than can be crossed with everything are given a `Grouping`: a public
+    map from their values to fewer codes, and how often each value stands behind its code."""
 
     def __init__(self, schema: Schema, groupings: Mapping[str, Grouping] | None = None) -> None:
         self.schema = schema
         self.groupings = groupings or {}
-        self._labels = {name: Labels(rule) for name, rule in schema.categories.items()}
+        self._labels = {name: CategoryCodec(rule) for name, rule in schema.categories.items()}
         found = {name: figures_of(rule) for name, rule in schema.columns.items()}
-        self._figures: dict[str, Figures] = {name: figures for name, figures in found.items() if figures}
+        self._figures: dict[str, NumberCodec] = {
+            name: figures for name, figures in found.items() if figures
+        }
         self.domain = self._domain()
 
     def _domain(self) -> Domain:
@@ -183,22 +192,29 @@ class Codec:
         return self.groupings[name].group[codes] if name in self.groupings else codes
 
     def settled(self, table: Table) -> Table:
-        """The same rows with every number as it would be written: inside its bounds, on its decimals."""
-        numbers = [figures.settle(table.numbers[:, i]) for i, figures in enumerate(self._figures.values())]
+        """The same rows with every number as it would be written: inside its bounds, on its
+        decimals."""
+        numbers = [
+            figures.settle(table.numbers[:, i]) for i, figures in enumerate(self._figures.values())
+        ]
         return Table(table.codes, _side_by_side(numbers, table.rows, np.float64))
 
     def ungrouped(
         self, table: Table, random: np.random.Generator, allowed: Mapping[str, NDArray[np.bool_]]
     ) -> Table:
-        """The same rows with a value drawn behind each code of a group; only allowed ones, where told."""
+        """The same rows with a value drawn behind each code of a group; only allowed ones, where
+        told."""
         codes = table.codes.copy()
         for place, name in enumerate(self._labels):
             if name in self.groupings:
-                codes[:, place] = self.groupings[name].drawn(codes[:, place], random, allowed.get(name))
+                codes[:, place] = self.groupings[name].drawn(
+                    codes[:, place], random, allowed.get(name)
+                )
         return Table(codes, table.numbers)
 
     def decode(self, table: Table, random: np.random.Generator | None = None) -> pa.Table:
-        """The Arrow table in schema order, of rows without groups; column types depend on the schema only.
+        """The Arrow table in schema order, of rows without groups; column types depend on the
+        schema only.
 
         New ids are drawn from `random`.
         """
@@ -218,7 +234,9 @@ class Codec:
 
 
 def _side_by_side(columns: Sequence[NDArray], rows: int, dtype: type) -> NDArray:
-    matrix: NDArray = np.empty((rows, len(columns)), dtype, order="F")  # columns are read one by one
+    matrix: NDArray = np.empty(
+        (rows, len(columns)), dtype, order="F"
+    )  # columns are read one by one
     for place, column in enumerate(columns):
         matrix[:, place] = column
     return matrix

@@ -1,8 +1,7 @@
 """Outside attackers: what someone can try who has the release, and never sees a fit at work.
 
-Each takes a build and says what ε it proved. To add one, write a file and put its name on the list: the tests
-ask of each that it breaks the build without noise, and that the real one holds.
-"""
+Each takes a build and says what ε it proved. To add one, write a file and put its name on the list:
+the tests ask of each that it breaks the build without noise, and that the real one holds."""
 
 from collections.abc import Callable
 
@@ -16,4 +15,14 @@ ATTACKS: dict[str, Callable[[Build], Job]] = {
     attack.name: attack for attack in (Density, Counts, NoisyCounts, NoisyPick)
 }
 
-__all__ = ["ATTACKS", "BUILDS", "Build", "Built", "Counts", "Density", "NoisyCounts", "NoisyPick", "Silence"]
+__all__ = [
+    "ATTACKS",
+    "BUILDS",
+    "Build",
+    "Built",
+    "Counts",
+    "Density",
+    "NoisyCounts",
+    "NoisyPick",
+    "Silence",
+]

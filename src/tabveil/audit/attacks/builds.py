@@ -1,4 +1,5 @@
-"""Builds to attack: the one that people run, and one without noise, on which an attack must succeed."""
+"""Builds to attack: the one that people run, and one without noise, on which an attack must
+succeed."""
 
 from collections.abc import Callable
 from typing import Any

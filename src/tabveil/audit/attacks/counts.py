@@ -1,10 +1,10 @@
-"""An attack on the noisy counts of a release, by someone who knows every row but the one they look for.
+"""An attack on the noisy counts of a release, by someone who knows every row but the one they look
+for.
 
-They read `measurements.json` and `schema.json` as anyone can, from the words in them alone: no code of the
-fit is used. In every cell that the target falls into they know the count without it; what is left is noise,
-or noise and one. The likelihood ratio of the two is the best test there is on these counts. Where the words
-leave open in which cell someone is, the count is left out.
-"""
+They read `measurements.json` and `schema.json` as anyone can, from the words in them alone: no code
+of the fit is used. In every cell that the target falls into they know the count without it; what is
+left is noise, or noise and one. The likelihood ratio of the two is the best test there is on these
+counts. Where the words leave open in which cell someone is, the count is left out."""
 
 import json
 import tempfile
@@ -25,7 +25,8 @@ from tabveil.schema import Schema
 
 JOINED = " × "
 Places = Callable[[pd.Series], tuple[np.ndarray, np.ndarray]]
-"""The first and the last part of a column that each of its values may be counted in; -1 for none."""
+"""The first and the last part of a column that each of its values may be counted in; -1 for
+none."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,18 @@ class Counts:
         known, present = EXTREME.tables(Relation.ADD_REMOVE)
         target = present.iloc[:1].assign(amount=7.0)  # an extreme value is counted at the bound
         without, found = losses(self.build, EXTREME.schema, known, target, self.epsilon, self.runs)
-        return judged(f"attack on {self.name}", f"ε = {self.epsilon:g}", self.epsilon, without, found)
+        return judged(
+            f"attack on {self.name}", f"ε = {self.epsilon:g}", self.epsilon, without, found
+        )
 
 
 def losses(
-    build: Build, schema: Schema, known: pd.DataFrame, target: pd.DataFrame, epsilon: float, runs: int
+    build: Build,
+    schema: Schema,
+    known: pd.DataFrame,
+    target: pd.DataFrame,
+    epsilon: float,
+    runs: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The attacker's evidence after many fits without the target, and after as many with it."""
     tables = known, pd.concat([known, target], ignore_index=True)
@@ -55,7 +63,9 @@ def losses(
         def once(table: pd.DataFrame, number: int) -> float:
             folder = Path(place) / str(number)
             # Noisy counts do not wait for the optimiser, so it takes one step.
-            Built(build, schema, epsilon, delta=DELTA, preset=HASTY["default"]).fit(table).save(folder)
+            Built(build, schema, epsilon, delta=DELTA, preset=HASTY["default"]).fit(table).save(
+                folder
+            )
             return evidence(folder, known, target)
 
         without, found = (
@@ -81,7 +91,8 @@ def evidence(release: Path, known: pd.DataFrame, target: pd.DataFrame) -> float:
 def _over(
     measurement: dict[str, Any], columns: dict[str, Any], known: pd.DataFrame, target: pd.DataFrame
 ) -> int | None:
-    """By how much the count of the target's cell exceeds the known rows; None where words do not say."""
+    """By how much the count of the target's cell exceeds the known rows; None where words do not
+    say."""
     axes = _axes(measurement, columns)
     if axes is None:
         return None
@@ -100,7 +111,9 @@ def _over(
     return int(measurement["counts"][cell]) - int(surely.sum())
 
 
-def _axes(measurement: dict[str, Any], columns: dict[str, Any]) -> list[tuple[str, int, Places]] | None:
+def _axes(
+    measurement: dict[str, Any], columns: dict[str, Any]
+) -> list[tuple[str, int, Places]] | None:
     """The columns of a cross-table, how many parts each has, and how to find them."""
     if measurement["family"] == "row count":
         return []
@@ -132,7 +145,8 @@ def _labels(parts: Sequence[str]) -> Places:
 
 
 def _runs(parts: Sequence[str], whole: bool) -> Places | None:
-    """Runs of numbers, "3 to 8" or "3"; `whole` if together they cover the column, with ends rounded."""
+    """Runs of numbers, "3 to 8" or "3"; `whole` if together they cover the column, with ends
+    rounded."""
     try:
         ends = np.array([[float(end) for end in (part.split(" to ") * 2)[:2]] for part in parts])
     except ValueError:

@@ -1,9 +1,10 @@
-"""A density attack: rows that synthetic rows crowd around more than people in general do were in the table.
+"""A density attack: rows that synthetic rows crowd around more than people in general do were in
+the table.
 
-The idea is DOMIAS (van Breugel and others, 2023): a row is common among synthetic rows because it is common,
-or because it was in the table. A reference sample of the same population tells one from the other. Densities
-are compared by the distance to the nearest neighbour, which needs no width of a kernel.
-"""
+The idea is DOMIAS (van Breugel and others, 2023): a row is common among synthetic rows because it
+is common, or because it was in the table. A reference sample of the same population tells one from
+the other. Densities are compared by the distance to the nearest neighbour, which needs no width of
+a kernel."""
 
 import math
 from dataclasses import dataclass
@@ -52,9 +53,9 @@ EVERY_TABLE = Default(
 class Density:
     """One fit on rows that a coin each let in; the attacker has to say which way the coins fell.
 
-    Under ε-differential privacy no more of them are guessed right than if each guess were right on its own
-    with chance exp(ε)/(1 + exp(ε)), but for a δ that is negligible here (Steinke, Nasr and Jagielski, 2023).
-    """
+    Under ε-differential privacy no more of them are guessed right than if each guess were right on
+    its own with chance exp(ε)/(1 + exp(ε)), but for a δ that is negligible here (Steinke, Nasr and
+    Jagielski, 2023)."""
 
     name: ClassVar[str] = "density"
 
@@ -71,7 +72,9 @@ class Density:
         made = model.fit(pool[inside]).release_.sample(self.synthetic, seed=0, kind="pandas")
         scores = suspicion(pool, made, reference, SCHEMA)
         right = int(((scores > np.median(scores)) == inside).sum())
-        shown, sure = (epsilon_of_guesses(right, self.pool, confidence) for confidence in (SHOWN, ALARM))
+        shown, sure = (
+            epsilon_of_guesses(right, self.pool, confidence) for confidence in (SHOWN, ALARM)
+        )
         case = f"ε = {self.epsilon:g}, {self.pool} coins"
         holds, note = sure <= self.epsilon, f"{right} guessed right"
         return Finding("attack by density", case, 1, holds, self.epsilon, shown, note=note)
@@ -93,11 +96,13 @@ def people(rows: int, random: np.random.Generator) -> pd.DataFrame:
 def suspicion(
     rows: pd.DataFrame, synthetic: pd.DataFrame, reference: pd.DataFrame, schema: Schema
 ) -> np.ndarray:
-    """For each row, the logarithm of how much nearer a synthetic row lies than one of the reference does."""
+    """For each row, the logarithm of how much nearer a synthetic row lies than one of the reference
+    does."""
     codec = Codec(schema)
     of_reference = _encoded(reference, codec)
     places, near, usual = (
-        _places(*_encoded(frame, codec), of_reference[1], codec) for frame in (rows, synthetic, reference)
+        _places(*_encoded(frame, codec), of_reference[1], codec)
+        for frame in (rows, synthetic, reference)
     )
     return np.log(_nearest(places, usual) + SAME) - np.log(_nearest(places, near) + SAME)
 
@@ -109,9 +114,13 @@ def _encoded(frame: pd.DataFrame, codec: Codec) -> tuple[np.ndarray, np.ndarray]
 
 def _places(codes: np.ndarray, numbers: np.ndarray, usual: np.ndarray, codec: Codec) -> np.ndarray:
     """Categories one apart, and numbers as the share of the reference that lies below."""
-    hot = [(codes[:, [axis]] == np.arange(size)) * 0.5**0.5 for axis, size in enumerate(codec.domain.sizes)]
+    hot = [
+        (codes[:, [axis]] == np.arange(size)) * 0.5**0.5
+        for axis, size in enumerate(codec.domain.sizes)
+    ]
     shares = [
-        (np.searchsorted(known, column, "left") + np.searchsorted(known, column, "right")) / (2 * len(known))
+        (np.searchsorted(known, column, "left") + np.searchsorted(known, column, "right"))
+        / (2 * len(known))
         for known, column in zip(np.sort(usual, axis=0).T, numbers.T, strict=True)
     ]
     return np.hstack([*hot, *(share[:, None] for share in shares)])

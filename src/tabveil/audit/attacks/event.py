@@ -1,8 +1,8 @@
 """An attack on the primitives that looks for the event that tells two worlds apart best.
 
-The idea is DP-Sniper (Bichsel and others, 2021): a classifier, trained on half of the draws, ranks what noise
-gave out by how much it speaks for one world; the other half says how often the best threshold is right. The
-attacker is told nothing about the mechanism: not which cells move, nor how.
+The idea is DP-Sniper (Bichsel and others, 2021): a classifier, trained on half of the draws, ranks
+what noise gave out by how much it speaks for one world; the other half says how often the best
+threshold is right. The attacker is told nothing about the mechanism: not which cells move, nor how.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,8 @@ class NoisyPick:
         scale = selection_scale(Fraction(self.epsilon) ** 2 / 8, 1, 1)
         without, present = self.worlds(scale)
         case = f"pick, ε = {self.epsilon:g}"
-        # One pick's loss lies in an interval of length 2D/β: no δ is needed, and the shape is not Gaussian.
+        # One pick's loss lies in an interval of length 2D/β: no δ is needed, and the shape is not
+        # Gaussian.
         return judged(
             "attack by event", case, 2 / scale, *ranked(without, present), delta=0.0, gaussian=False
         )
@@ -72,9 +73,12 @@ class NoisyPick:
 
 
 def ranked(without: np.ndarray, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How much each draw speaks for the target, by a classifier that learnt from the other draws."""
+    """How much each draw speaks for the target, by a classifier that learnt from the other
+    draws."""
     from sklearn.linear_model import LogisticRegression
 
     draws = np.concatenate([without[::2], present[::2]])
-    learner = LogisticRegression().fit(draws, np.repeat([0, 1], [len(without[::2]), len(present[::2])]))
+    learner = LogisticRegression().fit(
+        draws, np.repeat([0, 1], [len(without[::2]), len(present[::2])])
+    )
     return learner.decision_function(without[1::2]), learner.decision_function(present[1::2])

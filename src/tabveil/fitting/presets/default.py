@@ -1,7 +1,8 @@
-"""The default: rank space, whole cross-tables chosen where the table is most wrong, few and cheap steps.
+"""The default: rank space, whole cross-tables chosen where the table is most wrong, few and cheap
+steps.
 
-All rules below come from public things: the schema, ε and δ, and the (noisy or public) number of rows.
-"""
+All rules below come from public things: the schema, ε and δ, and the (noisy or public) number of
+rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,10 +20,11 @@ from tabveil.fitting.ranks import learn_ranks
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, rappp, rehearse
 from tabveil.privacy import Relation
 from tabveil.queries import GRID, Pairs, QueryFamily, random_projected_histograms
-from tabveil.tables.scale import Lattice
+from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
 
-# Sharpness starts where a bin is about as wide as the step is soft, and ends where hardly a row is undecided.
+# Sharpness starts where a bin is about as wide as the step is soft, and ends where hardly a row is
+# undecided.
 MOST_BINS = 20
 BETWEEN_ROUNDS = Annealing(8.0, stages=4, steps=20, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.01)
@@ -30,7 +32,8 @@ AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.
 
 @dataclass(frozen=True)
 class Share:
-    """A part of the budget that keeps the noise of single columns low: more of it where noise is strong."""
+    """A part of the budget that keeps the noise of single columns low: more of it where noise is
+    strong."""
 
     least: Fraction
     most: Fraction
@@ -41,12 +44,15 @@ class Share:
         if not columns:
             return Fraction(0)
         wanted = columns / (2 * (self.noise * task.strength(total)) ** 2)
-        return task.rho * min(self.most, max(self.least, Fraction(min(wanted, 1.0)).limit_denominator(1000)))
+        return task.rho * min(
+            self.most, max(self.least, Fraction(min(wanted, 1.0)).limit_denominator(1000))
+        )
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What is asked for after rank space, and its price: public but for the (noisy) number of rows."""
+    """What is asked for after rank space, and its price: public but for the (noisy) number of
+    rows."""
 
     alone: Fraction  # ρ for every categorical column alone
     together: Fraction  # ρ for the cross-tables that are measured without choosing
@@ -55,7 +61,8 @@ class Outline:
     plan: Plan
 
     def room(self, pairs: Pairs) -> list[int]:
-        """How many cross-tables, and projected histograms if there are any, will be known at the end."""
+        """How many cross-tables, and projected histograms if there are any, will be known at the
+        end."""
         before = len(pairs.layout.columns) + len(self.with_targets)
         tables, *others = self.plan.room(1 + self.projected)
         return [before + tables, *others]
@@ -73,11 +80,15 @@ class Default:
     select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
     rounds: int = 10
     projected_share: Fraction = Fraction(20, 100)  # of what is left, where noise is strong
-    projected_up_to: float = 4000.0  # strength; beyond it cross-tables alone are as good, and quicker
+    projected_up_to: float = (
+        4000.0  # strength; beyond it cross-tables alone are as good, and quicker
+    )
     directions: int = 256  # random ones to choose from
     projected_bins: int = 8
     projected_picks: int = 2  # in every round
-    picks_in_a_group: int = 8  # of candidates: picking from fewer is quicker and, in our tests, no worse
+    picks_in_a_group: int = (
+        8  # of candidates: picking from fewer is quicker and, in our tests, no worse
+    )
     most_cells: int = 2**14
     most_memory: int = 8 * 10**9  # bytes
     rows: int = 2000  # of the relaxed table, where noise limits what they can show
@@ -91,7 +102,9 @@ class Default:
         self.require_room(domain)
         total = curator.total(self.count_cost(task))
         for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
-        ranks, special, noise, unspent = learn_ranks(curator, Lattice.of(task.schema), for_ranks, total)
+        ranks, special, noise, unspent = learn_ranks(
+            curator, Lattice.of(task.schema), for_ranks, total
+        )
         edges = ranks.bins(bins_for(task.strength(total)))
         names = [ranks.words(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
@@ -99,7 +112,9 @@ class Default:
         families: tuple[QueryFamily, ...] = (pairs,)
         if outline.projected:
             random = np.random.default_rng(task.seed)
-            families += (random_projected_histograms(domain, self.directions, self.projected_bins, random),)
+            families += (
+                random_projected_histograms(domain, self.directions, self.projected_bins, random),
+            )
         workload = Workload(families, ranks, domain)
         rows = self.rows_for(task.strength(total))
         rehearsal = Thread(target=rehearse, args=(workload, outline.room(pairs), rows))
@@ -120,7 +135,8 @@ class Default:
 
         start = independent_columns(domain, counts, rows, task.seed)
         reference = max(
-            [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds], default=1
+            [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds],
+            default=1,
         )
         rounds = len(plan.rounds) + 1  # and the last projection
         rehearsal.join()
@@ -139,8 +155,10 @@ class Default:
         )
         table, progress = project(result.table, result.measured, self.at_the_end)
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
-        even, slack = evenly_within_bins(np.asarray(table.numbers), edges, ordinary(table, domain))
-        return replace(result, table=replace(table, numbers=jax.device_put(even)), slack=slack)
+        even, slack = evenly_within_bins(
+            np.asarray(table.positions), edges, ordinary(table, domain)
+        )
+        return replace(result, table=replace(table, positions=jax.device_put(even)), slack=slack)
 
     def rows_for(self, strength: float) -> int:
         """Relaxed rows: one of two numbers, so that compiled programs can be used again."""
@@ -150,8 +168,11 @@ class Default:
         """ρ for the number of rows; nothing where it is public."""
         return task.rho * self.count_share if task.relation is Relation.ADD_REMOVE else Fraction(0)
 
-    def outline(self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)) -> Outline:
-        """What will be asked of these cross-tables; the rounds also get what rank space left `unspent`."""
+    def outline(
+        self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)
+    ) -> Outline:
+        """What will be asked of these cross-tables; the rounds also get what rank space left
+        `unspent`."""
         rho, domain = task.rho, task.domain
         alone = self.alone_share.of(task, pairs.categorical, total)
         for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
@@ -173,35 +194,45 @@ class Default:
         return 32 * layers * cells**2
 
     def require_room(self, domain: Domain) -> None:
-        """Refuse, before anything is spent, a schema whose cross-tables would not fit into memory."""
+        """Refuse, before anything is spent, a schema whose cross-tables would not fit into
+        memory."""
         needed = self.memory(domain)
         if needed > self.most_memory:
             cells = domain.cells + MOST_BINS * len(domain.numerical)
             raise InvalidInput(
-                f"Cross-tables of {cells:,} categories and bins would need {needed / 1e9:.0f} GB of memory.",
+                f"Cross-tables of {cells:,} categories and bins would need {needed / 1e9:.0f} GB "
+                "of memory.",
                 "Declare fewer categories with `other: true`, group them, or name fewer targets.",
             )
 
-    def _worthwhile(self, task: Task, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int) -> bool:
+    def _worthwhile(
+        self, task: Task, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int
+    ) -> bool:
         """Whether tables measured together without choosing would be more than noise."""
         if not len(picks):
             return False
-        noise = task.protection.noise_of(len(picks), rho, pairs.spread) * np.sqrt(2 / np.pi)
+        noise = task.protection.noise_of(len(picks), rho, pairs.cells_moved) * np.sqrt(2 / np.pi)
         return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
     def _plan(self, candidates: int, rho: Fraction, strength: float, projected: bool) -> Plan:
-        """Few cross-tables where noise is strong, many where it is weak, in rounds of equal size."""
+        """Few cross-tables where noise is strong, many where it is weak, in rounds of equal
+        size."""
         tables = min(candidates, max(4, int(strength ** (2 / 3) / 2)))
         if tables == 0:
             return Plan(Fraction(0), ())
-        sizes = np.diff(np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)).tolist()
+        sizes = np.diff(
+            np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)
+        ).tolist()
         share = self.projected_share if projected else Fraction(0)
 
         def ask(family: int, picks: int, rho: Fraction, groups: int) -> Ask:
-            return Ask(family, picks, rho * self.select_share, rho * (1 - self.select_share), groups)
+            return Ask(
+                family, picks, rho * self.select_share, rho * (1 - self.select_share), groups
+            )
 
         rounds = [
-            [ask(0, k, rho * (1 - share) * k / tables, max(1, k // self.picks_in_a_group))] for k in sizes
+            [ask(0, k, rho * (1 - share) * k / tables, max(1, k // self.picks_in_a_group))]
+            for k in sizes
         ]
         if projected:
             for asks in rounds:
@@ -209,8 +240,11 @@ class Default:
         return Plan(Fraction(0), tuple(map(tuple, rounds)))
 
 
-def independent_columns(domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int) -> Relaxed:
-    """A first table: categories of each axis as often as counted, numbers spread evenly over rank space."""
+def independent_columns(
+    domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int
+) -> Relaxed:
+    """A first table: categories of each axis as often as counted, numbers spread evenly over rank
+    space."""
     random = np.random.default_rng(seed)
     logits = random.standard_normal((domain.cells, rows), np.float32)
     for axis, (offset, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
@@ -234,10 +268,10 @@ def evenly_within_bins(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Numbers spread evenly inside their bin, in the order they had, and the room around each.
 
-    No bin gains or loses a row, so every cross-table stays as it was fitted; inside a bin the estimated
-    distribution of the column says more than where the optimiser happened to leave the rows. A row gets as
-    much room as its weight: one that hardly has the number must not take the place of one that has.
-    """
+    No bin gains or loses a row, so every cross-table stays as it was fitted; inside a bin the
+    estimated distribution of the column says more than where the optimiser happened to leave the
+    rows. A row gets as much room as its weight: one that hardly has the number must not take the
+    place of one that has."""
     even, slack = np.array(numbers), np.zeros_like(numbers)
     for column, between in enumerate(edges):
         lines = ((between - 0.5) / GRID).astype(np.float32)  # where cross-tables draw them
@@ -246,10 +280,14 @@ def evenly_within_bins(
         for number in np.unique(bins):
             inside = np.nonzero(bins == number)[0]
             inside = inside[np.argsort(numbers[column, inside], kind="stable")]
-            weight = weights[column, inside].astype(float) + 1e-6  # nobody in a bin may have the number
+            weight = (
+                weights[column, inside].astype(float) + 1e-6
+            )  # nobody in a bin may have the number
             room = weight / weight.sum() * (ends[number + 1] - ends[number])
             spread = ends[number] + np.cumsum(room) - room / 2
-            even[column, inside] = np.minimum(spread, ends[number + 1] - 1 / GRID)  # before the next line
+            even[column, inside] = np.minimum(
+                spread, ends[number + 1] - 1 / GRID
+            )  # before the next line
             slack[column, inside] = room
     return even, slack
 
@@ -262,7 +300,8 @@ def bins_for(strength: float) -> int:
 def _numbers_alone(
     pairs: Pairs, edges: list[np.ndarray], special: list[np.ndarray], total: int, noise: float
 ) -> list[Answer]:
-    """What rank space already says about each number alone: rows with special values and in its bins."""
+    """What rank space already says about each number alone: rows with special values and in its
+    bins."""
     found = []
     for number, (between, apart) in enumerate(zip(edges, special, strict=True)):
         widths = np.diff(np.concatenate([[0], between, [GRID]])) / GRID
@@ -278,7 +317,8 @@ def _numbers_alone(
 def _kinds_alone(
     domain: Domain, special: list[np.ndarray], total: int, noise: float
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """For each axis of kinds, about how many rows are ordinary and how many have each special value."""
+    """For each axis of kinds, about how many rows are ordinary and how many have each special
+    value."""
     for axis, apart in zip(domain.kinds, special, strict=True):
         if axis is not None:
             yield axis, np.maximum([total - apart.sum(), *apart], max(1.0, noise / 2))

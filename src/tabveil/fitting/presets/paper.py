@@ -1,11 +1,12 @@
-"""RAP++ as the paper's experiments set it (section 5): categorical marginals and single linear thresholds.
+"""RAP++ as the paper's experiments set it (section 5): categorical marginals and single linear
+thresholds.
 
-Departures, all in the user's favour and none in the promise: the tight conversion from (ε, δ) to ρ, the
-tight scale of the noisy top-K (the paper prints one √K larger), scores less the noise that measuring would
-leave, and of each projection the best table instead of the last. Where the paper is silent we say what we
-chose: ρ is split between the two kinds of queries like the columns are; one whole marginal is measured per
-epoch; a threshold is answered for every class of its label at once; epochs come in random order.
-"""
+Departures, all in the user's favour and none in the promise: the tight conversion from (ε, δ) to ρ,
+the tight scale of the noisy top-K (the paper prints one √K larger), scores less the noise that
+measuring would leave, and of each projection the best table instead of the last. Where the paper is
+silent we say what we chose: ρ is split between the two kinds of queries like the columns are; one
+whole marginal is measured per epoch; a threshold is answered for every class of its label at once;
+epochs come in random order."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ from tabveil.fitting.rappp import Ask, Plan, Result, rappp
 from tabveil.privacy import Relation
 from tabveil.queries import Marginals, QueryFamily, marginals_with_targets, random_linear_thresholds
 from tabveil.schema import Schema
-from tabveil.tables.scale import MinMax
+from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Domain
 
 ANNEALING = Annealing(2.0, stages=6, steps=100, tolerance=1e-5, learning_rate=0.05)
@@ -56,14 +57,16 @@ class Paper:
         if not families:
             raise InvalidInput(
                 f"Every marginal of this schema has more than {self.most_cells:,} cells.",
-                "Group the categories of the largest columns, or declare a shorter list with `other: true`.",
+                "Group the categories of the largest columns, or declare a shorter list with "
+                "`other: true`.",
             )
         return Workload(tuple(families), MinMax.of(schema), domain)
 
     def plan(
         self, workload: Workload, rho: Fraction, relation: Relation, random: np.random.Generator
     ) -> Plan:
-        """T_CM = categorical columns − 1 epochs of one marginal, T_LT = 50 epochs of K = 10 thresholds."""
+        """T_CM = categorical columns − 1 epochs of one marginal, T_LT = 50 epochs of K = 10
+        thresholds."""
         domain = workload.domain
         total = rho * ROW_COUNT_SHARE if relation is Relation.ADD_REMOVE else Fraction(0)
         features = len(domain.axes) - len(domain.targets)
@@ -75,5 +78,7 @@ class Paper:
             wanted = max(1, len(domain.axes) - 1) if marginals else self.threshold_epochs
             epochs.append(min(wanted, len(family) // picks[-1]))
         order = random.permutation(np.repeat(np.arange(len(epochs)), epochs))
-        halves = [(rho - total) * w / sum(weights) / t / 2 for w, t in zip(weights, epochs, strict=True)]
+        halves = [
+            (rho - total) * w / sum(weights) / t / 2 for w, t in zip(weights, epochs, strict=True)
+        ]
         return Plan(total, tuple((Ask(int(f), picks[f], halves[f], halves[f]),) for f in order))

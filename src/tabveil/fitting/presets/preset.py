@@ -39,6 +39,7 @@ class Task:
 
 
 class Preset(Protocol):
-    """Spend at most ρ at the curator's door and return a fitted table; the seed drives public choices."""
+    """Spend at most ρ at the curator's door and return a fitted table; the seed drives public
+    choices."""
 
     def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result: ...

@@ -26,7 +26,9 @@ def section(inside: Inside) -> Section:
         "columns",
         "Each column",
         [
-            Prose("Shares of all rows. Numbers up to their 99th percentile; the last bar is the rest."),
+            Prose(
+                "Shares of all rows. Numbers up to their 99th percentile; the last bar is the rest."
+            ),
             Charts(charts, ((SECOND, "real rows"), (FIRST, "synthetic rows"))),
             Grid(
                 "columns", "Columns by how many rows would have to move",

@@ -1,4 +1,5 @@
-"""Models trained on synthetic rows and tested on real ones, against the same models trained on real rows."""
+"""Models trained on synthetic rows and tested on real ones, against the same models trained on real
+rows."""
 
 import pandas as pd
 
@@ -38,7 +39,9 @@ def section(inside: Inside) -> Section:
         "Models",
         [
             Prose("Macro F1 on real rows that nobody trained on: 1 is perfect."),
-            Charts(charts, ((SECOND, "trained on real rows"), (FIRST, "trained on synthetic rows"))),
+            Charts(
+                charts, ((SECOND, "trained on real rows"), (FIRST, "trained on synthetic rows"))
+            ),
             Grid("models", "Scores of models", pd.DataFrame(lines, columns=columns)),
         ],
     )
@@ -48,9 +51,15 @@ def _chart(frame: pd.DataFrame) -> object:
     alt = altair()
     base = alt.Chart(frame.round(4))
     rows = alt.Y("target:N", sort=None, title=None, axis=alt.Axis(labelLimit=130))
-    tooltip = ["target:N", alt.Tooltip("synthetic:Q", format=".3f"), alt.Tooltip("real:Q", format=".3f")]
+    tooltip = [
+        "target:N",
+        alt.Tooltip("synthetic:Q", format=".3f"),
+        alt.Tooltip("real:Q", format=".3f"),
+    ]
     bars = base.mark_bar(color=FIRST, opacity=0.75).encode(
-        x=alt.X("synthetic:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
+        x=alt.X(
+            "synthetic:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)
+        ),
         y=rows,
         tooltip=tooltip,
     )

@@ -16,7 +16,10 @@ MOST_PAIRS = 2000
 
 def section(inside: Inside) -> Section | None:
     """A heat map of total variation, and the worst pairs."""
-    names = [*(axis.name for axis in inside.comparison.domain.axes), *inside.comparison.domain.numerical]
+    names = [
+        *(axis.name for axis in inside.comparison.domain.axes),
+        *inside.comparison.domain.numerical,
+    ]
     if len(names) < 2:
         return None
     real, synthetic, sizes = codes_of(inside.comparison)
@@ -25,14 +28,17 @@ def section(inside: Inside) -> Section | None:
     found = pd.DataFrame([(names[i], names[j]) for i, j in chosen], columns=["first", "second"])
     found["rows to move"] = [pair.total_variation for pair in apart]
     worst = found.sort_values("rows to move", ascending=False, kind="stable")
-    lines = [(w["first"], w["second"], percent(w["rows to move"], 2)) for w in worst.to_dict("records")]
+    lines = [
+        (w["first"], w["second"], percent(w["rows to move"], 2)) for w in worst.to_dict("records")
+    ]
     most = float(found["rows to move"].max())
     return Section(
         "pairs",
         "Pairs of columns",
         [
             Prose(
-                "The share of rows that would have to move to another cell to make the real and the "
+                "The share of rows that would have to move to another cell to make the real and "
+                "the "
                 "synthetic cross-table equal; numbers in 20 equally full bins."
             ),
             Chart.of(
@@ -42,7 +48,8 @@ def section(inside: Inside) -> Section | None:
             ),
             Grid(
                 "pairs", "All pairs, worst first",
-                pd.DataFrame(lines, columns=["column", "other column", "rows to move"]), folded=True,
+                pd.DataFrame(lines, columns=["column", "other column", "rows to move"]),
+                folded=True,
             ),
         ],
     )  # fmt: skip

@@ -20,7 +20,9 @@ def section(inside: Inside) -> Section | None:
     for label, metric in KINDS:
         mean, worst = inside.score(metric), inside.score(metric, "max")
         if mean and worst:
-            lines.append((label, *(_shown(value) for value in (mean[0], mean[1], worst[0], worst[1]))))
+            lines.append(
+                (label, *(_shown(value) for value in (mean[0], mean[1], worst[0], worst[1])))
+            )
     if not lines:
         return None
     columns = ["queries", "mean", "mean, real rows", "worst", "worst, real rows"]
@@ -29,8 +31,10 @@ def section(inside: Inside) -> Section | None:
         "Errors of queries",
         [
             Prose(
-                "CM: two categorical columns and a target. MM: two numbers at or below thresholds, within a "
-                "class. LT: rows of a class on one side of a plane through all numbers. Errors are shares of "
+                "CM: two categorical columns and a target. MM: two numbers at or below "
+                "thresholds, within a "
+                "class. LT: rows of a class on one side of a plane through all numbers. Errors "
+                "are shares of "
                 "all rows."
             ),
             Grid("queries", "Errors by kind of query", pd.DataFrame(lines, columns=columns)),

@@ -15,15 +15,23 @@ def section(inside: Inside) -> Section:
     ]
     blocks: list[Block] = [
         Note(
-            "This page shows statistics of real people without any noise. It is not covered by the privacy "
-            "guarantee. Do not publish it, mail it, or keep it where the real table itself may not be kept.",
+            "This page shows statistics of real people without any noise. It is not covered by "
+            "the privacy "
+            "guarantee. Do not publish it, mail it, or keep it where the real table itself may "
+            "not be kept.",
             grave=True,
         ),
         Figures(_figures(inside)),
-        Grid("summary", "All means", pd.DataFrame(lines, columns=["score", "synthetic", "real", "better"])),
+        Grid(
+            "summary",
+            "All means",
+            pd.DataFrame(lines, columns=["score", "synthetic", "real", "better"]),
+        ),
         Prose(
-            "The column `real` says what unseen real rows reach in the place of the synthetic ones, or "
-            "models trained on real rows. A score near it is as good as fresh data. See docs/metrics.md "
+            "The column `real` says what unseen real rows reach in the place of the synthetic "
+            "ones, or "
+            "models trained on real rows. A score near it is as good as fresh data. See "
+            "docs/metrics.md "
             "for each."
         ),
     ]

@@ -1,4 +1,5 @@
-"""Schemas of other tools, read into a draft of ours and written from ours, one tool per file; IMPORTERS."""
+"""Schemas of other tools, read into a draft of ours and written from ours, one tool per file;
+IMPORTERS."""
 
 from tabveil.schema.importers import dpmm, dpsynth, sdv, smartnoise
 from tabveil.schema.importers.tool import Tool

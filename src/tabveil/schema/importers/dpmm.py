@@ -10,7 +10,9 @@ from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
 def read(document: Mapping[str, Any]) -> Document:
     """A draft from a domain; bounds may also stand as a pair."""
     return {
-        "columns": {name: _rule(name, column) for name, column in mapping(document, "The domain").items()}
+        "columns": {
+            name: _rule(name, column) for name, column in mapping(document, "The domain").items()
+        }
     }
 
 
@@ -21,7 +23,9 @@ def _rule(name: str, column: object) -> Document:
     if "categories" in parts:
         values = list(parts["categories"])
         known = [value for value in values if value is not None]
-        return {"type": "categorical", "values": known} | ({"nullable": True} if known != values else {})
+        return {"type": "categorical", "values": known} | (
+            {"nullable": True} if known != values else {}
+        )
     return _numbers(parts.get("lower"), parts.get("upper"))
 
 
@@ -38,7 +42,11 @@ def write(schema: Schema) -> Document:
             domain[name] = {"categories": list(schema.categories[name].values)}
         else:
             number = schema.numbers[name]
-            bounds = (int(number.min), int(number.max)) if number.decimals == 0 else (number.min, number.max)
+            bounds = (
+                (int(number.min), int(number.max))
+                if number.decimals == 0
+                else (number.min, number.max)
+            )
             domain[name] = {"lower": bounds[0], "upper": bounds[1]}
     return domain
 

@@ -11,7 +11,9 @@ from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
 def read(document: Mapping[str, Any]) -> Document:
     """A draft from a domain."""
     columns = mapping(document.get("domain", document), "The domain")
-    return {"columns": {name: _rule(name, mapping(column, name)) for name, column in columns.items()}}
+    return {
+        "columns": {name: _rule(name, mapping(column, name)) for name, column in columns.items()}
+    }
 
 
 def _rule(name: str, column: Mapping[str, Any]) -> Document:
@@ -21,9 +23,15 @@ def _rule(name: str, column: Mapping[str, Any]) -> Document:
         whole = column.get("dtype") == "int"
         # Without clipping, what lies outside is kept apart there; missing cells are, here.
         nullable = column.get("clip_to_range", True) is False
-        return numerical(column.get("min_value"), column.get("max_value"), whole=whole, nullable=nullable)
+        return numerical(
+            column.get("min_value"), column.get("max_value"), whole=whole, nullable=nullable
+        )
     if "default_value" in column or "public_possible_values" in column or not column:
-        return {"type": "categorical", "values": column.get("public_possible_values") or TODO, "other": True}
+        return {
+            "type": "categorical",
+            "values": column.get("public_possible_values") or TODO,
+            "other": True,
+        }
     if "max_tokens" in column:
         return {"type": "drop"}
     raise InvalidInput(

@@ -1,4 +1,5 @@
-"""SDV metadata of SDV 1 (V1, SINGLE_TABLE_V1): names, sdtypes and keys; neither bounds nor values."""
+"""SDV metadata of SDV 1 (V1, SINGLE_TABLE_V1): names, sdtypes and keys; neither bounds nor
+values."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ def read(document: Mapping[str, Any]) -> Document:
         tables = mapping(document["tables"], "tables")
         if len(tables) != 1:
             raise InvalidInput(
-                f"The metadata describes {len(tables)} tables.", "Import the metadata of one table alone."
+                f"The metadata describes {len(tables)} tables.",
+                "Import the metadata of one table alone.",
             )
         table = mapping(next(iter(tables.values())), "The table")
     columns = mapping(table.get("columns"), "columns")
@@ -47,7 +49,11 @@ def _rule(column: Mapping[str, Any]) -> Document:
 
 def _id(regex: str) -> Document:
     pattern = PLACEHOLDER.sub(_signs, regex)
-    plain = pattern and not re.search(r"[\[\]{}()\\|*+?^$]", pattern) and ("#" in pattern or "@" in pattern)
+    plain = (
+        pattern
+        and not re.search(r"[\[\]{}()\\|*+?^$]", pattern)
+        and ("#" in pattern or "@" in pattern)
+    )
     return {"type": "id", "style": "pattern", "pattern": pattern} if plain else {"type": "id"}
 
 
@@ -68,7 +74,9 @@ def write(schema: Schema) -> Document:
             case Date() | Datetime():
                 columns[name] = {"sdtype": "datetime", "datetime_format": rule.format or _iso(rule)}
             case Id():
-                columns[name] = {"sdtype": "id"} | ({"regex_format": _regex(rule)} if rule.pattern else {})
+                columns[name] = {"sdtype": "id"} | (
+                    {"regex_format": _regex(rule)} if rule.pattern else {}
+                )
             case Duration():
                 columns[name] = {"sdtype": "numerical"}
             case _:

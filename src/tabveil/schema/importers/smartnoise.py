@@ -1,4 +1,5 @@
-"""SmartNoise's YAML: database, schema and table, then columns with types and bounds; no lists of values."""
+"""SmartNoise's YAML: database, schema and table, then columns with types and bounds; no lists of
+values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,10 +24,14 @@ def read(document: Mapping[str, Any]) -> Document:
         inner = next(iter(inner.values()))
     table = mapping(inner, "The table")
     columns = {
-        n: mapping(c, n) for n, c in table.items() if n not in FOR_THE_TABLE and isinstance(c, Mapping)
+        n: mapping(c, n)
+        for n, c in table.items()
+        if n not in FOR_THE_TABLE and isinstance(c, Mapping)
     }
     draft: Document = {"columns": {name: _rule(column) for name, column in columns.items()}}
-    people = [name for name, column in columns.items() if column.get("private_id") or column.get("is_key")]
+    people = [
+        name for name, column in columns.items() if column.get("private_id") or column.get("is_key")
+    ]
     if people and not table.get("row_privacy"):
         most = table.get("max_ids", table.get("max_contrib", 1))
         draft["privacy"] = {"unit": people[0], "max_rows": most}
@@ -53,12 +58,19 @@ def _rule(column: Mapping[str, Any]) -> Document:
 def write(schema: Schema) -> Document:
     """A file with one table; lists of values have no place in it."""
     unit = schema.privacy.unit if schema.privacy else None
-    table: Document = {"max_ids": schema.privacy.max_rows} if schema.privacy else {"row_privacy": True}
+    table: Document = (
+        {"max_ids": schema.privacy.max_rows} if schema.privacy else {"row_privacy": True}
+    )
     for name, rule in schema.columns.items():
         if name in schema.numbers and not isinstance(rule, Datetime):
             number = schema.numbers[name]
             kind = "int" if number.decimals == 0 else "float"
-            table[name] = {"type": kind, "lower": number.min, "upper": number.max, "nullable": rule.nullable}
+            table[name] = {
+                "type": kind,
+                "lower": number.min,
+                "upper": number.max,
+                "nullable": rule.nullable,
+            }
         elif isinstance(rule, Boolean | Datetime):
             kind = "boolean" if isinstance(rule, Boolean) else "datetime"
             table[name] = {"type": kind, "nullable": rule.nullable}

@@ -12,7 +12,8 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: `read` leaves `TODO` where its file says too little, `write` what it cannot say out."""
+    """One tool: `read` leaves `TODO` where its file says too little, `write` what it cannot say
+    out."""
 
     name: str
     read: Callable[[Mapping[str, Any]], Document]

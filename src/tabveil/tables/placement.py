@@ -11,19 +11,21 @@ from tabveil.schema import Numerical, Schema
 from tabveil.tables.table import Codec, Table
 
 GRID = 2**16
-"""Numeric columns lie on the integers 0..GRID. With directions of L1 norm below 2^14 every product and
-sum fits in 32 bits, so a real row's predicate is integer arithmetic: the same bit in any batch, order,
-thread count or device. (Sums in floating point are not: removing a row can move another row's result.)"""
+"""Numeric columns lie on the integers 0..GRID. With directions of L1 norm below 2^14 every product
+and sum fits in 32 bits, so a real row's predicate is integer arithmetic: the same bit in any batch,
+order, thread count or device. (Sums in floating point are not: removing a row can move another
+row's result.)"""
 CHUNK = 2**13  # rows placed at a time, so that what is in between stays in a processor's cache
 FINEST = 2**20
 """About the most points a column is told apart by before noise."""
 
 
-class Scale(Protocol):
+class Placement(Protocol):
     """A monotone map between the numbers of each column and [0, 1]."""
 
     def positions(self, table: Table) -> np.ndarray:
-        """Grid positions 0..GRID of every number, [rows, numerical]; each depends on its own row alone."""
+        """Grid positions 0..GRID of every number, [rows, numerical]; each depends on its own row
+        alone."""
 
     def numbers(self, shares: np.ndarray) -> np.ndarray:
         """The numbers at these places between 0 and 1, [rows, numerical]."""
@@ -40,7 +42,8 @@ class Scale(Protocol):
 
 @dataclass(frozen=True)
 class MinMax:
-    """Each column stretched from its public bounds to [0, 1]; nothing is learnt, so nothing is paid."""
+    """Each column stretched from its public bounds to [0, 1]; nothing is learnt, so nothing is
+    paid."""
 
     low: np.ndarray
     high: np.ndarray
@@ -49,7 +52,9 @@ class MinMax:
     def of(cls, schema: Schema) -> "MinMax":
         """The scale of the schema's numerical columns."""
         columns = _numerical(schema)
-        return cls(np.array([c.min for c in columns], float), np.array([c.max for c in columns], float))
+        return cls(
+            np.array([c.min for c in columns], float), np.array([c.max for c in columns], float)
+        )
 
     def positions(self, table: Table) -> np.ndarray:
         share = (table.numbers - self.low) / (self.high - self.low)
@@ -72,11 +77,11 @@ class MinMax:
 
 @dataclass(frozen=True)
 class Lattice:
-    """The points that numbers of each column may lie on: the declared decimals, or round steps if finer.
+    """The points that numbers of each column may lie on: the declared decimals, or round steps if
+    finer.
 
-    Zero and round numbers are points wherever the bounds are, for there rows pile up; so are the bounds.
-    Special and missing values are points of their own, after those of the numbers.
-    """
+    Zero and round numbers are points wherever the bounds are, for there rows pile up; so are the
+    bounds. Special and missing values are points of their own, after those of the numbers."""
 
     names: tuple[str, ...]
     low: np.ndarray
@@ -102,7 +107,9 @@ class Lattice:
             step.append(wanted)
             first.append(start)
             digits.append(max(0, -math.floor(math.log10(wanted))) if round_ones else None)
-            sizes.append(math.ceil((column.max - start) / wanted - 1e-6) + 1)  # the last is the upper bound
+            sizes.append(
+                math.ceil((column.max - start) / wanted - 1e-6) + 1
+            )  # the last is the upper bound
         bounds = MinMax.of(schema)
         domain = Codec(schema).domain
         kinds = tuple(domain.special(number) for number in range(len(domain.numerical)))
@@ -135,9 +142,13 @@ class Lattice:
         """The point of every number, special ones included, [rows, numerical]."""
         points = self.points(table.numbers)
         special = [column for column, names in enumerate(self.kinds) if names]
-        codes = table.codes.T[table.codes.shape[1] - len(special) :]  # kinds are the last axes of a table
+        codes = table.codes.T[
+            table.codes.shape[1] - len(special) :
+        ]  # kinds are the last axes of a table
         for column, kinds in zip(special, codes, strict=True):
-            points[:, column] = np.where(kinds > 0, self.sizes[column] + kinds - 1, points[:, column])
+            points[:, column] = np.where(
+                kinds > 0, self.sizes[column] + kinds - 1, points[:, column]
+            )
         return points
 
     @property
@@ -153,7 +164,8 @@ class Lattice:
         spans = [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
         special = runs[:, 0] - size
         return [
-            self.kinds[column][s] if s >= 0 else span for s, span in zip(special.tolist(), spans, strict=True)
+            self.kinds[column][s] if s >= 0 else span
+            for s, span in zip(special.tolist(), spans, strict=True)
         ]
 
 
@@ -161,13 +173,15 @@ class Lattice:
 class Ranks:
     """Rank space: each column mapped by an estimate of its own distribution function.
 
-    The points of a column are cut into runs; a run owns as wide a piece of [0, 1] as it has mass. A single
-    point that many rows share is a run of its own, and everything inside its piece maps back to exactly it.
-    """
+    The points of a column are cut into runs; a run owns as wide a piece of [0, 1] as it has mass. A
+    single point that many rows share is a run of its own, and everything inside its piece maps back
+    to exactly it."""
 
     lattice: Lattice
     starts: tuple[np.ndarray, ...]  # per column: the first point of each run
-    heights: tuple[np.ndarray, ...]  # per column: the share of rows below each run, and 1 at the end
+    heights: tuple[
+        np.ndarray, ...
+    ]  # per column: the share of rows below each run, and 1 at the end
 
     def positions(self, table: Table) -> np.ndarray:
         found = np.empty(table.numbers.shape, np.int32, order="F")
@@ -187,7 +201,9 @@ class Ranks:
     def _runs(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """For each column: the run of every point, and how wide and how high each run is."""
         found = []
-        for starts, heights, size in zip(self.starts, self.heights, self.lattice.sizes, strict=True):
+        for starts, heights, size in zip(
+            self.starts, self.heights, self.lattice.sizes, strict=True
+        ):
             widths = np.diff(np.append(starts, size))
             run_of = np.repeat(np.arange(len(starts), dtype=np.int32), widths)
             found.append((run_of, widths, np.diff(heights)))
@@ -212,7 +228,9 @@ class Ranks:
             and heights[0] == 0
             and heights[-1] == 1
             and (np.diff(heights) >= 0).all()
-            for starts, heights, size in zip(self.starts, self.heights, self.lattice.sizes, strict=True)
+            for starts, heights, size in zip(
+                self.starts, self.heights, self.lattice.sizes, strict=True
+            )
         )
 
     def span(self, column: int, low: float, high: float) -> tuple[float, float]:
@@ -230,10 +248,14 @@ class Ranks:
         shares = np.zeros((2 * len(ends) - 2, len(self.starts)))
         shares[:, column] = np.stack([ends[:-1] + 0.01, ends[1:] - 0.01], 1).ravel() / GRID
         low, high = self.numbers(shares)[:, column].reshape(-1, 2).T
-        return [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)]
+        return [
+            f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}"
+            for a, b in zip(low, high, strict=True)
+        ]
 
     def bins(self, wanted: int) -> list[np.ndarray]:
-        """Grid positions that cut each column into about `wanted` equal bins, never inside a single point."""
+        """Grid positions that cut each column into about `wanted` equal bins, never inside a single
+        point."""
         return [self._bins(column, wanted) for column in range(len(self.starts))]
 
     def _bins(self, column: int, wanted: int) -> np.ndarray:
@@ -243,7 +265,8 @@ class Ranks:
         run = np.clip(np.searchsorted(heights, equal, "right") - 1, 0, len(starts) - 1)
         low, high = heights[run], heights[run + 1]
         snapped = np.where(single[run], np.where(equal - low < high - equal, low, high), equal)
-        # Around points with much mass the edges must stand; others only where the bins keep some mass.
+        # Around points with much mass the edges must stand; others only where the bins keep some
+        # mass.
         least = 0.5 / wanted
         while len(kept := _around(heights, single & (np.diff(heights) > least))) > wanted:
             least *= 2
@@ -261,7 +284,7 @@ class Ranks:
         }
 
 
-def scale_from_dict(content: dict, schema: Schema) -> Scale:
+def placement_from_dict(content: dict, schema: Schema) -> Placement:
     """The scale that `to_dict` wrote."""
     if content["kind"] == "min-max":
         return MinMax.of(schema)
@@ -285,7 +308,8 @@ def _numerical(schema: Schema) -> list[Numerical]:
 
 
 def _step(column: Numerical, from_bound: bool) -> float:
-    """How far apart points are: the declared unit, or more where that would make more than FINEST of them."""
+    """How far apart points are: the declared unit, or more where that would make more than FINEST
+    of them."""
     span = column.max - column.min
     finest = span / FINEST or span  # a span so small that its parts underflow has two points
     if column.decimals is not None and 10.0**-column.decimals >= finest:
@@ -298,10 +322,11 @@ def _step(column: Numerical, from_bound: bool) -> float:
 
 
 def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """A number in [0, 1) per row and column, mixed from that row's own cells, to spread equal values.
+    """A number in [0, 1) per row and column, mixed from that row's own cells, to spread equal
+    values.
 
-    It is no randomness, only a public scattering, and no other row or position in the table enters it.
-    """
+    It is no randomness, only a public scattering, and no other row or position in the table enters
+    it."""
     mixed = np.full(len(points), 0x9E3779B97F4A7C15, np.uint64)
     for column in (*points.T, *codes.T):
         mixed ^= column.astype(np.uint64)
@@ -309,12 +334,15 @@ def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
     fractions = np.empty(points.shape, order="F")
     for number in range(points.shape[1]):
         own = _mix(mixed + np.uint64(number + 1))
-        fractions[:, number] = (own >> np.uint64(11)) / 2.0**53  # 53 bits: the nearest float is below one
+        fractions[:, number] = (
+            own >> np.uint64(11)
+        ) / 2.0**53  # 53 bits: the nearest float is below one
     return fractions
 
 
 def _mix(bits: np.ndarray) -> np.ndarray:
-    """The finishing steps of the splitmix64 generator, in place: every bit given changes every bit."""
+    """The finishing steps of the splitmix64 generator, in place: every bit given changes every
+    bit."""
     bits ^= bits >> np.uint64(30)
     bits *= np.uint64(0xBF58476D1CE4E5B9)
     bits ^= bits >> np.uint64(27)
