@@ -5,8 +5,8 @@ BIN = $(VENV)/bin
 PIP = python -m pip install --quiet --disable-pip-version-check
 INSTALL = $(BIN)/$(PIP) --constraint constraints.txt
 CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/sources/contributions.py,*/tabveil/release/statement.py
-PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/test_units.py \
-  tests/test_faults.py tests/test_columns.py tests/test_table.py tests/test_statement.py
+PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/sources/test_contributions.py \
+  tests/test_faults.py tests/columns/test_columns.py tests/tables/test_table.py tests/release/test_statement.py
 
 .PHONY: demo test lowest newest docs release audit attacks coverage mutants format clean browser
 
@@ -64,7 +64,7 @@ $(VENV)/auditorium/installed: benchmarks/outsiders/requirements-auditorium.txt
 # Which branches of the privacy core the tests reach; fails below all of them.
 coverage: $(VENV)/installed-for-tests
 	$(BIN)/coverage run --branch --include='$(CORE)' -m pytest -q -m "not slow" \
-	  tests/privacy tests/test_curator.py tests/test_faults.py tests/test_units.py tests/test_statement.py
+	  tests/privacy tests/test_curator.py tests/test_faults.py tests/sources/test_contributions.py tests/release/test_statement.py
 	$(BIN)/coverage report --show-missing --fail-under=100
 
 # Breaks the privacy core in hundreds of small ways and asks whether the tests notice (an hour or more).

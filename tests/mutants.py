@@ -43,11 +43,11 @@ TESTS = {
     "privacy/ledger.py": ["tests/privacy/test_ledger.py"],
     "privacy/ledger_file.py": ["tests/privacy/test_ledger.py"],
     "privacy/journal.py": ["tests/privacy/test_ledger.py"],
-    "privacy/promise.py": ["tests/privacy/test_door.py", "tests/test_units.py"],
+    "privacy/promise.py": ["tests/privacy/test_door.py", "tests/sources/test_contributions.py"],
     "privacy/door.py": ["tests/privacy/test_door.py"],
     "curator.py": ["tests/test_curator.py"],
-    "sources/contributions.py": ["tests/test_units.py"],
-    "release/statement.py": ["tests/test_statement.py"],
+    "sources/contributions.py": ["tests/sources/test_contributions.py"],
+    "release/statement.py": ["tests/release/test_statement.py"],
 }
 SLOW = "kill or die_at or process or few_kills"  # tests that start programs of their own
 BINARY = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "Pow_Mul", "FloorDiv_Mul", "BitAnd_BitOr")

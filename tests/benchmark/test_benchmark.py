@@ -22,7 +22,7 @@ from tabveil.cli import app
 from tabveil.datasets import TABLES
 from tabveil.errors import InvalidInput, TabveilError
 
-SHIPPED = sorted((Path(__file__).parents[1] / "benchmarks").glob("*.toml"))
+SHIPPED = sorted((Path(__file__).parents[2] / "benchmarks").glob("*.toml"))
 SMALL = """
 title = "Two references on a simulated census"
 synthetic_rows = 400

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_constraints import any_release
 
 import tabveil as tv
 from tabveil.fitting.presets import Paper
@@ -19,7 +20,6 @@ from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.sources.checking import check
 from tabveil.tables.table import Codec
-from test_constraints import any_release
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
 values = st.one_of(
