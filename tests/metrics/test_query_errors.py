@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabveil.metrics import queries
-from tabveil.metrics.queries import Classes, answers, categorical, linear, mixed
+from tabveil.metrics.queries import RowsOfClasses, answers, categorical, linear, mixed
 from tabveil.tables.table import Table
 
 TABLE = Table(
@@ -14,8 +14,8 @@ TABLE = Table(
 )
 
 
-def one_class(axis: int, code: int) -> Classes:
-    return Classes(np.array([axis]), np.array([code]))
+def one_class(axis: int, code: int) -> RowsOfClasses:
+    return RowsOfClasses(np.array([axis]), np.array([code]))
 
 
 def test_an_answer_is_the_share_of_all_rows_inside_and_of_the_class():
@@ -30,7 +30,7 @@ def test_the_size_of_a_chunk_does_not_change_the_answers(cells, monkeypatch):
     monkeypatch.setattr(queries, "CHUNK_CELLS", cells)
     found = answers(
         TABLE,
-        Classes(np.zeros(17, int), wanted),
+        RowsOfClasses(np.zeros(17, int), wanted),
         lambda numbers, chunk: numbers[[0]] <= limits[chunk, None],
     )
     by_row = [

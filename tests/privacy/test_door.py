@@ -117,7 +117,7 @@ def test_sensitivities_grow_with_rows_and_people(relation: Relation) -> None:
     moved = 1 if relation is Relation.ADD_REMOVE else 2
     assert Protection(relation).squared(5) == 5 * moved
     assert Protection(relation, "who", 3).squared(5) == 45 * moved
-    assert Protection(relation).squared(5, spread=1) == 5
+    assert Protection(relation).squared(5, if_replaced=1) == 5
     assert Protection(relation).cells_moved() == moved
     assert Protection(relation).noise_of(5, RHO) == gaussian_scale(RHO, 5 * moved)
 

@@ -1,4 +1,4 @@
-"""Evidence in tiles says the same as evidence in one large table, and takes what it needs of
+"""NoisyShares in tiles says the same as evidence in one large table, and takes what it needs of
 memory."""
 
 import jax
@@ -8,7 +8,7 @@ import pytest
 import tabveil as tv
 from tabveil.fitting.projection import Relaxed
 from tabveil.queries import GRID, Hard, Pairs, Soft, Step
-from tabveil.queries.family import Evidence
+from tabveil.queries.family import NoisyShares
 from tabveil.queries.tiles import SIDE, Tiles
 from tabveil.tables.table import Codec, Domain
 
@@ -41,7 +41,7 @@ def test_tiles_have_the_misfit_and_the_gradient_of_the_whole(
     table = Relaxed.random(domain, 60, jax.random.key(0))
     picks = np.random.default_rng(1).permutation(len(pairs))
     empty = pairs.nothing().astype(np.float32)
-    whole = pairs.learn(Evidence(empty, empty), 0, picks, *noisy(pairs, picks))
+    whole = pairs.learn(NoisyShares(empty, empty), 0, picks, *noisy(pairs, picks))
     tiles = pairs.learn(Tiles.room_for(1), 0, picks, *noisy(pairs, picks))
     found = [
         jax.value_and_grad(lambda t, known=known: pairs.misfit(t.rows(), step, known))(table)
@@ -63,4 +63,4 @@ def test_room_grows_without_losing_what_was_learnt(pairs: Pairs) -> None:
 
 def test_few_of_many_tables_are_kept_in_tiles_and_most_of_them_whole(pairs: Pairs) -> None:
     assert isinstance(pairs.reserve(2), Tiles)
-    assert isinstance(pairs.reserve(len(pairs)), Evidence)
+    assert isinstance(pairs.reserve(len(pairs)), NoisyShares)

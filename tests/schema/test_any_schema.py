@@ -15,7 +15,7 @@ import tabveil as tv
 from tabveil.fitting.presets import Paper
 from tabveil.fitting.projection import Annealing
 from tabveil.release.output import as_kind
-from tabveil.release.repair import Cells, Repair
+from tabveil.release.repair import EditableRows, Repair
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.sources.checking import check
@@ -138,7 +138,7 @@ def test_every_row_obeys_schema_and_constraints_at_any_epsilon(epsilon: float) -
     assert synthetic.dtypes.equals(real.dtypes) and check(synthetic, schema) == []
     assert synthetic["who"].nunique() == 500
     lasting = Repair(schema.replaced(constraints=EVERY["constraints"][:-1]))
-    cells = Cells(schema, Codec(schema).encode(next(Source.of(synthetic, schema).batches())))
+    cells = EditableRows(schema, Codec(schema).encode(next(Source.of(synthetic, schema).batches())))
     assert lasting.obeyed(cells).all()
     assert (synthetic.groupby(["job", "vip"], dropna=False, observed=True).sex.nunique() == 1).all()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tabveil as tv
 from tabveil.errors import InvalidInput
 from tabveil.release import Release
-from tabveil.release.repair import Cells, Repair, require_satisfiable
+from tabveil.release.repair import EditableRows, Repair, require_satisfiable
 from tabveil.schema import Schema
 from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
@@ -46,8 +46,15 @@ def any_release(schema: Schema, seed: int, rows: int = 40, sharp: float = 3.0) -
     )
 
 
+def editable(frame: pd.DataFrame, schema: Schema) -> EditableRows:
+    [batch] = tv.sources.Source.of(frame, schema).batches()
+    return EditableRows(schema, Codec(schema).encode(batch))
+
+
 def obeys(frame: pd.DataFrame, schema: Schema) -> bool:
-    cells = Cells(schema, Codec(schema).encode(next(tv.sources.Source.of(frame, schema).batches())))
+    cells = EditableRows(
+        schema, Codec(schema).encode(next(tv.sources.Source.of(frame, schema).batches()))
+    )
     return bool(Repair(schema).obeyed(cells).all())
 
 
@@ -123,7 +130,9 @@ def test_any_set_of_constraints_is_obeyed_by_every_row_or_refused(chosen, seed, 
     except InvalidInput:
         return
     frame = any_release(schema, seed, sharp=sharp).sample(100, seed=seed)
-    cells = Cells(schema, Codec(schema).encode(next(tv.sources.Source.of(frame, schema).batches())))
+    cells = EditableRows(
+        schema, Codec(schema).encode(next(tv.sources.Source.of(frame, schema).batches()))
+    )
     lasting = [c for c in schema.parsed_constraints if not str(c.text).endswith("determines hour")]
     repair = Repair(schema)
     repair.constraints = tuple(lasting)
@@ -138,7 +147,7 @@ def test_rows_that_obey_are_left_alone() -> None:
     plain = any_release(schema_with(), 0)._drawn(
         500, plain_chances(release), np.random.default_rng(0)
     )
-    cells = Cells(schema, plain)
+    cells = EditableRows(schema, plain)
     before = cells.take(np.arange(500))
     fine = Repair(schema).obeyed(cells)
     Repair(schema).apply(cells, np.random.default_rng(1))
@@ -244,4 +253,4 @@ def test_special_values_outside_the_bounds_are_codes_and_those_inside_are_number
     kinds = [axis.name for axis in codec.domain.axes].index("b:kind")
     table.codes[:, kinds] = [1, 2]  # 0 and -99
     table.numbers[:, list(codec.domain.numerical).index("c")] = 5
-    assert Repair(schema).obeyed(Cells(schema, table)).tolist() == [False, True]
+    assert Repair(schema).obeyed(EditableRows(schema, table)).tolist() == [False, True]
