@@ -446,7 +446,7 @@ def test_a_fit_follows_from_the_noisy_answers_alone(name: str) -> None:
     assert rows.looks == len(allowance.charges) == len(curator.given)  # one look for each charge
     rows._table = None  # type: ignore[assignment]
     again = run(TINY[name], Transcript(curator.given), codec, rho)
-    for field in ("logits", "numbers"):
+    for field in ("logits", "positions"):
         first, second = (np.asarray(getattr(r.table, field)) for r in (result, again))
         assert (first == second).all() and np.isfinite(first).all()
     assert isinstance(again.workload, Workload) and again.total == result.total

@@ -335,7 +335,7 @@ def test_the_projection_works_on_tables_of_any_shape(shape: str) -> None:
     codec = Codec(tv.Schema.from_dict(SHAPES[shape]))
     table = codec.decode(random_table(codec.domain, 300, seed=0))
     release = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(table).release_
-    for array in (release.probabilities, release.numbers, release.slack):
+    for array in (release.probabilities, release.positions, release.slack):
         assert np.isfinite(array).all() and (array >= 0).all() and (array <= 1.0001).all()
 
 
@@ -389,7 +389,7 @@ def test_a_default_release_survives_a_round_trip(
 def test_the_first_table_has_categories_as_measured_and_even_numbers(domain: Domain) -> None:
     counts = {axis: 1000 * 3 ** np.arange(size) for axis, size in enumerate(domain.sizes)}
     table = independent_columns(domain, counts, 1000, seed=0)
-    assert np.sort(np.asarray(table.numbers), axis=1) == pytest.approx(
+    assert np.sort(np.asarray(table.positions), axis=1) == pytest.approx(
         np.tile((np.arange(1000) + 0.5) / 1000, (2, 1)), abs=1e-6
     )
     shares = np.asarray(table.probabilities).mean(axis=1)

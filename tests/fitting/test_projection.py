@@ -57,7 +57,7 @@ def test_relaxed_rows_stay_in_their_domain(domain: Domain, measured: Measured) -
     rough = Annealing(first_sharpness=4.0, stages=1, steps=50, tolerance=0.0, learning_rate=10.0)
     table, _ = project(Relaxed.random(domain, 20, jax.random.key(0)), measured, rough)
     assert np.abs(table.logits).max() <= LOGIT_LIMIT
-    assert table.numbers.min() >= 0 and table.numbers.max() <= 1
+    assert table.positions.min() >= 0 and table.positions.max() <= 1
     starts = domain.offsets
     sums = np.add.reduceat(np.asarray(table.probabilities), starts, axis=0)
     np.testing.assert_allclose(sums, 1, rtol=1e-5)

@@ -335,7 +335,7 @@ def _bought(noise: Noise, table: pd.DataFrame, relation: Relation) -> Schema:
 def _same(one: Release, other: Release) -> bool:
     return all(
         np.array_equal(getattr(one, name), getattr(other, name))
-        for name in ("probabilities", "numbers", "slack")
+        for name in ("probabilities", "positions", "slack")
     ) and _said(one) == _said(other)
 
 
