@@ -32,9 +32,9 @@ CATEGORIES = {
         "Separated Widowed"
     ),
     "occupation": (
-        "? Adm-clerical Armed-Forces Craft-repair Exec-managerial Farming-fishing Handlers- "
-        "cleaners Machine-op-inspct Other-service Priv-house-serv Prof-specialty Protective- "
-        "serv Sales Tech-support Transport-moving"
+        "? Adm-clerical Armed-Forces Craft-repair Exec-managerial Farming-fishing "
+        "Handlers-cleaners Machine-op-inspct Other-service Priv-house-serv Prof-specialty "
+        "Protective-serv Sales Tech-support Transport-moving"
     ),
     "relationship": "Husband Not-in-family Other-relative Own-child Unmarried Wife",
     "race": "Amer-Indian-Eskimo Asian-Pac-Islander Black Other White",
