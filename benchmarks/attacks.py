@@ -203,8 +203,8 @@ def density(cell: Cell, folder: Path, data_dir: str | None) -> dict[str, list[fl
 def domain_of(schema: Schema) -> dict[str, Any]:
     """What is public about columns, as dpmm takes it."""
     return {
-        name: {"categories": [str(value) for value in schema.categories[name].values]}
-        if name in schema.categories
+        name: {"categories": [*codec.labels[: codec.declared]]}
+        if (codec := schema.categories.get(name))
         else {"lower": schema.numbers[name].min, "upper": schema.numbers[name].max}
         for name in schema.columns
     }

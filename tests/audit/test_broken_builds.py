@@ -38,7 +38,7 @@ from tabveil.audit.worlds import (
     TYPES,
     WORLDS,
 )
-from tabveil.columns.moments import DurationCodec
+from tabveil.columns.moments import DurationLine
 from tabveil.curator import Curator
 from tabveil.discovery import threshold
 from tabveil.fitting.synthesizer import RAPpp
@@ -241,7 +241,7 @@ def guessed_types_kept(patch: Patch) -> None:
 
 
 def a_cell_stops_a_fit(patch: Patch) -> None:
-    patch.setattr(DurationCodec, "_parsed", lambda self, text: float(int(text.split(":")[0])))
+    patch.setattr(DurationLine, "_parsed", lambda self, text: float(int(text.split(":")[0])))
 
 
 def cells_depend_on_others(patch: Patch) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from odd_cells import LEARNT, arrow_arrays, as_objects, encoded, pandas_columns
-from tabveil.columns import Date, Datetime, Duration, figures_of
+from tabveil.columns import Date, Datetime, Duration
 from tabveil.errors import InvalidInput
 from tabveil.schema import Schema
 from tabveil.sources.checking import check
@@ -77,15 +77,15 @@ def test_an_instant_among_objects_stays_the_instant_that_it_is() -> None:
 
 
 def read(rule: Datetime | Duration, *cells: object, kind: pa.DataType | None = None) -> list[float]:
-    return figures_of(rule).read(pa.chunked_array([pa.array(list(cells), kind)])).tolist()
+    return rule.codec.line.read(pa.chunked_array([pa.array(list(cells), kind)])).tolist()
 
 
 def test_a_date_that_is_no_midnight_is_its_day_and_far_days_are_far() -> None:
     rule = Date(min="2020-01-01", max="2020-12-31")
     odd = pa.array([1577836800001, 1577923199999], pa.int64()).cast(pa.timestamp("ms"))
     dates = pa.Array.from_buffers(pa.date64(), 2, odd.buffers())
-    assert figures_of(rule).read(pa.chunked_array([dates])).tolist() == [0, 0]
-    far = figures_of(rule).read(
+    assert rule.codec.line.read(pa.chunked_array([dates])).tolist() == [0, 0]
+    far = rule.codec.line.read(
         pa.chunked_array([pa.array([-(2**31), 2**31 - 1], pa.int32()).cast(pa.date32())])
     )
     assert far[0] < 0 and far[1] > 365
@@ -133,14 +133,16 @@ def test_checking_says_of_objects_what_it_says_of_typed_cells(name: str) -> None
         assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("place", ["checking._broken_rules", "drafting._Seen.look"])
+@pytest.mark.parametrize(
+    "place", ["columns.categorical.ListCodec.broken", "sources.drafting._Seen.look"]
+)
 def test_unforeseen_trouble_in_checking_and_drafting_quotes_no_cell(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ValueError("CANARY")
 
-    monkeypatch.setattr(f"tabveil.sources.{place}", broken)
+    monkeypatch.setattr(f"tabveil.{place}", broken)
     table = pa.table({"x": ["a"]})
     with pytest.raises(InvalidInput) as problem:
         check(table, Schema(columns={"x": LEARNT["boolean 0"]}))

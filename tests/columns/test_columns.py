@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabveil.columns import Datetime, Duration, Id, figures_of
+from tabveil.columns import Datetime, Duration, Id
 from tabveil.errors import InvalidInput
 from tabveil.release.output import as_kind, write
 from tabveil.schema import Schema
@@ -247,16 +247,16 @@ def test_texts_are_written_in_the_declared_format() -> None:
 
 def test_clock_times_are_local_to_the_declared_zone() -> None:
     rule = Datetime(min="2013-01-01", max="2014-01-01", unit="hour", timezone="America/New_York")
-    figures = figures_of(rule)
+    line = rule.codec.line
     noon = datetime.datetime(2013, 7, 1, 12)
     wall = pa.chunked_array([pa.array([noon], pa.timestamp("us"))])
     instant = pa.chunked_array(
         [pa.array([noon + datetime.timedelta(hours=4)], pa.timestamp("us", "UTC"))]
     )
     text = pa.chunked_array([pa.array(["2013-07-01 12:00", "2013-07-01T16:00:00Z"])])
-    hours = figures.read(wall)[0]
-    assert figures.read(instant)[0] == hours and figures.read(text).tolist() == [hours, hours]
-    assert figures.write(np.array([hours]), None).to_pylist()[0].hour == 12
+    hours = line.read(wall)[0]
+    assert line.read(instant)[0] == hours and line.read(text).tolist() == [hours, hours]
+    assert line.write(np.array([hours]), None).to_pylist()[0].hour == 12
 
 
 @given(
@@ -270,8 +270,8 @@ def test_no_moment_or_length_of_time_raises(times: list[int], unit: str) -> None
     spans = Duration(min=-5, max=5, unit="day")
     for rule, kind in ((moments, pa.timestamp(unit)), (spans, pa.duration(unit))):
         column = pa.chunked_array([pa.array(times, pa.int64()).cast(kind)])
-        numbers, _ = figures_of(rule).encode(column)
-        assert ((numbers >= rule.as_numbers.min) & (numbers <= rule.as_numbers.max)).all()
+        _, numbers = rule.codec.encode(column)
+        assert ((numbers >= rule.codec.rule.min) & (numbers <= rule.codec.rule.max)).all()
 
 
 @given(st.text(max_size=30))
@@ -279,19 +279,19 @@ def test_no_moment_or_length_of_time_raises(times: list[int], unit: str) -> None
 def test_no_text_raises_in_a_column_of_time(text: str) -> None:
     for rule in (Datetime(min="1999-01-01", max="2020-01-01"), Duration(min=0, max=9)):
         cells = pa.array([text.encode("utf-8", "surrogatepass")], pa.large_binary())
-        figures_of(rule).encode(pa.chunked_array([cells]))
+        rule.codec.encode(pa.chunked_array([cells]))
 
 
 def test_ids_are_new_and_all_different() -> None:
     random = np.random.default_rng(0)
-    assert Id(start=5).generate(3, random).to_pylist() == [5, 6, 7]
-    written = Id(style="pattern", pattern="N@-##").generate(150, random).to_pylist()
+    assert Id(start=5).generated(3, random).to_pylist() == [5, 6, 7]
+    written = Id(style="pattern", pattern="N@-##").generated(150, random).to_pylist()
     assert written[0] == "NA-01" and written[149] == "NB-50" and len(set(written)) == 150
-    drawn = Id(style="uuid").generate(100, random).to_pylist()
+    drawn = Id(style="uuid").generated(100, random).to_pylist()
     assert len(set(drawn)) == 100 and all(uuid.UUID(text).version == 4 for text in drawn)
-    assert drawn[0] == Id(style="uuid").generate(1, _after_nothing()).to_pylist()[0]
+    assert drawn[0] == Id(style="uuid").generated(1, _after_nothing()).to_pylist()[0]
     with pytest.raises(InvalidInput, match="cannot name 100 rows"):
-        Id(style="pattern", pattern="#").generate(100, random)
+        Id(style="pattern", pattern="#").generated(100, random)
 
 
 def _after_nothing() -> np.random.Generator:

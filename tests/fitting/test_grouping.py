@@ -62,16 +62,16 @@ def test_only_values_that_stand_clear_of_the_noise_keep_their_own_code() -> None
     rule = Categorical(values=VALUES, nullable=True)
     counts = np.zeros(3001, np.int64)
     counts[:100], counts[100:200] = 5000, 61
-    grouping = grouped(rule, counts, scale=10.0)
+    grouping = grouped(rule.codec, counts, scale=10.0)
     assert len(grouping.names) == MOST + 2 and grouping.names[-1] == "missing"
-    few = grouped(rule, np.where(np.arange(3001) == 7, 500, 0), scale=10.0)
+    few = grouped(rule.codec, np.where(np.arange(3001) == 7, 500, 0), scale=10.0)
     assert set(few.names) == {"t0007", "rare values", "missing"}
 
 
 def test_declared_groups_are_used_as_they_are() -> None:
     groups = {"north": ["a", "b"], "south": ["c"]}
     rule = Categorical(values=["a", "b", "c", "d"], groups=groups, other=True)
-    grouping = grouped(rule, np.array([30, 10, 5, 5, 9]), scale=1.0)
+    grouping = grouped(rule.codec, np.array([30, 10, 5, 5, 9]), scale=1.0)
     assert grouping.names == ("north", "south", "d", "OTHER")
     drawn = grouping.drawn(np.zeros(4000, np.int32), np.random.default_rng(0))
     assert np.bincount(drawn).tolist() == pytest.approx([3000, 1000], abs=1)
@@ -79,7 +79,7 @@ def test_declared_groups_are_used_as_they_are() -> None:
 
 def test_a_group_may_be_called_like_a_value() -> None:
     rule = Categorical(values=["a", "b", "missing"], groups={"b": ["a"]}, nullable=True)
-    grouping = grouped(rule, np.zeros(4, np.int64), scale=1.0)
+    grouping = grouped(rule.codec, np.zeros(4, np.int64), scale=1.0)
     assert len(set(grouping.names)) == len(grouping.names) == 4
     assert reduced(Schema(columns={"v": rule}), {"v": grouping}).categorical == ("v",)
 
@@ -105,7 +105,7 @@ def test_the_widest_table_bounds_every_table_that_counts_can_lead_to() -> None:
         most = Codec(widest(schema)).domain.cells
         for counts in (np.zeros(3001), np.arange(3001), np.full(3001, 10**6)):
             counts = counts[: len(VALUES) + rule.nullable].astype(np.int64)
-            fitted = reduced(schema, {"tail": grouped(rule, counts, 1.0)})
+            fitted = reduced(schema, {"tail": grouped(rule.codec, counts, 1.0)})
             assert Codec(fitted).domain.cells <= most
         assert most <= MOST + 2
 

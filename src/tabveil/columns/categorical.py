@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pydantic import (
     BeforeValidator,
     Field,
@@ -16,13 +18,11 @@ from pydantic import (
     model_validator,
 )
 
-from tabveil.columns.cells import Codes, by_value, is_missing, number_in
+from tabveil.columns.cells import Codes, Numbers, Plain, blanks, by_value, is_missing, number_in
+from tabveil.columns.codec import MISSING, OTHER, CategoryCodec
 from tabveil.columns.rule import Column, Flag, plain_list
 from tabveil.columns.words import check_text, key, shown
 from tabveil.errors import InvalidInput
-
-OTHER = "OTHER"
-MISSING = "missing"
 
 # Texts that YAML reads as true and false, so that `values: [yes, no]` means what it says.
 TRUTHS = {
@@ -92,9 +92,10 @@ class Categorical(Column):
                     )
                 grouped.add(text)
 
-    def labels(self) -> tuple[str, ...]:
-        """What each code stands for, in words."""
-        return CategoryCodec(self).names()
+    @cached_property
+    def codec(self) -> "ListCodec":
+        """How its cells become codes."""
+        return ListCodec(self)
 
 
 class Boolean(Categorical):
@@ -119,78 +120,134 @@ def _check_value(value: object) -> None:
         check_text(value, "a value")
 
 
-class CategoryCodec:
-    """A categorical column as codes: the declared values, then OTHER, then missing."""
+class ListCodec(CategoryCodec):
+    """Cells as places in the declared list, then OTHER, then missing."""
 
     def __init__(self, rule: Categorical) -> None:
         self.rule = rule
-        self.code_of = {key(value): code for code, value in enumerate(rule.values)}
-        self.is_number = [
+        self.declared, self.nullable, self.ordered = len(rule.values), rule.nullable, rule.ordered
+        declared = tuple(key(value) for value in rule.values)
+        self.labels = (*declared, *[OTHER] * rule.other, *[MISSING] * rule.nullable)
+        self.groups = {name: tuple(map(key, values)) for name, values in rule.groups.items()}
+        self._code_of = {text: code for code, text in enumerate(declared)}
+        self._is_truth = [isinstance(value, bool) for value in rule.values]
+        self._is_number = [
             isinstance(value, int | float) and not isinstance(value, bool) for value in rule.values
         ]
-        self.numbers_only = all(self.is_number)
-        self.is_truth = [isinstance(value, bool) for value in rule.values]
-        self.size = len(rule.values) + rule.other + rule.nullable
-        other, last = len(rule.values), self.size - 1
-        self.missing = last if rule.nullable else other if rule.other else 0
-        self.undeclared = other if rule.other else last if rule.nullable else 0
-
-    def names(self) -> tuple[str, ...]:
-        declared = (key(value) for value in self.rule.values)
-        return (*declared, *[OTHER] * self.rule.other, *[MISSING] * self.rule.nullable)
+        self.ruler = "number" if all(self._is_number) else None
+        other, last = len(rule.values), len(self.labels) - 1
+        self._if_missing = last if rule.nullable else other if rule.other else 0
+        self._if_undeclared = other if rule.other else last if rule.nullable else 0
 
     def encode(self, column: pa.ChunkedArray) -> Codes:
         return by_value(
             column,
-            lambda values: np.array([self.code(v) for v in values.to_pylist()], np.int32),
-            self.missing,
+            lambda values: np.array([self._code(v) for v in values.to_pylist()], np.int32),
+            self._if_missing,
         )
 
-    def code(self, value: int | float | bytes | None) -> int:
-        """The code of one plain value (see `plain`)."""
-        code = self.declared(value)
+    def _code(self, value: Plain) -> int:
+        code = self._place(value)
         if code is not None:
             return code
-        return self.missing if is_missing(value) else self.undeclared
+        return self._if_missing if is_missing(value) else self._if_undeclared
 
-    def declared(self, value: int | float | bytes | None) -> int | None:
-        """The place of a plain value in the declared list, or None."""
+    def declared_code(self, value: object) -> int | None:
+        try:
+            return self._place(key(value).encode())
+        except TypeError:
+            return None
+
+    def _place(self, value: Plain) -> int | None:
+        """The place of a plain value (see `plain`) in the declared list, or None."""
         if value is None or value != value:
             return None
         text = key(value)
-        if text in self.code_of:
-            return self.code_of[text]
+        if text in self._code_of:
+            return self._code_of[text]
         if not isinstance(value, bytes):
             return None
         # A text that spells a declared number ("1.0" for 1) or truth ("True" for true).
         number = number_in(text)
-        code = self.code_of.get(key(number)) if math.isfinite(number) else None
-        if code is not None and self.is_number[code]:
+        code = self._code_of.get(key(number)) if math.isfinite(number) else None
+        if code is not None and self._is_number[code]:
             return code
-        code = self.code_of.get(TRUTHS.get(text.lower(), ""))
-        return code if code is not None and self.is_truth[code] else None
+        code = self._code_of.get(TRUTHS.get(text.lower(), ""))
+        return code if code is not None and self._is_truth[code] else None
 
-    def decode(self, codes: Codes) -> pa.Array:
-        arrow_type = self._arrow_type()
+    def decode(self, codes: Codes, random: np.random.Generator) -> pa.Array:
+        if self.ordered:
+            places = pa.array(codes, pa.int32(), mask=codes == len(self.levels))
+            return pa.DictionaryArray.from_arrays(places, self.levels, ordered=True)
+        nothing = pa.nulls(1, self.levels.type)
+        return pa.concat_arrays([self.levels, nothing]).take(pa.array(codes))
+
+    @cached_property
+    def levels(self) -> pa.Array:  # type: ignore[override]
+        kind = self._arrow_type()
         values: list[object] = [*self.rule.values, *[OTHER] * self.rule.other]
-        if arrow_type == pa.string():
+        if kind == pa.string():
             values = [key(value) for value in values]
-        if arrow_type == pa.float64():
+        if kind == pa.float64():
             values = [float(value) for value in values]  # type: ignore[arg-type]
-        missing = codes == len(values)
-        if self.rule.ordered:
-            places = pa.array(codes, pa.int32(), mask=missing)
-            return pa.DictionaryArray.from_arrays(
-                places, pa.array(values, arrow_type), ordered=True
-            )
-        return pa.array([*values, None], arrow_type).take(pa.array(codes))
+        return pa.array(values, kind)
 
     def _arrow_type(self) -> pa.DataType:
         values = self.rule.values
         if self.rule.other:
             return pa.string()
-        if all(self.is_truth):
+        if all(self._is_truth):
             return pa.bool_()
-        if not self.numbers_only or any(abs(value) >= 2**63 for value in values):  # type: ignore[arg-type]
+        if self.ruler is None or any(abs(value) >= 2**63 for value in values):  # type: ignore[arg-type]
             return pa.string()
         return pa.int64() if all(isinstance(value, int) for value in values) else pa.float64()
+
+    @cached_property
+    def _line(self) -> Numbers:
+        """The declared values as numbers, in the order of their codes."""
+        return np.array([float(v) if self.ruler else math.nan for v in self.rule.values])
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return float(self._line.min()), float(self._line.max())
+
+    def quantity(self, value: object) -> float:
+        code = self.declared_code(value)
+        return math.nan if code is None else float(self._line[code])
+
+    def on_line(self, codes: Codes, numbers: Numbers) -> Numbers:
+        rest = len(self.labels) - self.declared
+        return np.append(self._line, [math.nan] * rest)[codes]
+
+    def from_line(self, quantities: Numbers) -> tuple[Codes, Numbers]:
+        line, order = self._line, np.argsort(self._line)
+        after = np.clip(np.searchsorted(line[order], quantities), 1, max(1, len(line) - 1))
+        low, high = order[np.maximum(after - 1, 0)], order[np.minimum(after, len(line) - 1)]
+        nearer = np.abs(line[high] - quantities) <= np.abs(line[low] - quantities)
+        return np.where(nearer, high, low), np.zeros(len(quantities))
+
+    def above(self, quantities: Numbers, *, strict: bool) -> Numbers:
+        line = np.sort(self._line)
+        places = np.searchsorted(line, quantities, "right" if strict else "left")
+        return line[np.minimum(places, len(line) - 1)]
+
+    def below(self, quantities: Numbers, *, strict: bool) -> Numbers:
+        line = np.sort(self._line)
+        places = np.searchsorted(line, quantities, "left" if strict else "right") - 1
+        return line[np.maximum(places, 0)]
+
+    def broken(self, column: pa.ChunkedArray) -> set[str]:
+        blank = by_value(column, blanks, True)
+        undeclared = by_value(column, self._undeclared, True)
+        rule, first = self.rule, "the first declared value"
+        found = set()
+        if not rule.nullable and (blank & undeclared).any():
+            absent = OTHER if rule.other else first
+            found.add(f"some cells are missing, and it is not nullable (they are read as {absent})")
+        if not rule.other and (undeclared & ~blank).any():
+            became = MISSING if rule.nullable else first
+            found.add(f"some values are not declared (they are read as {became})")
+        return found
+
+    def _undeclared(self, values: pa.Array) -> NDArray[np.bool_]:
+        return np.array([self._place(value) is None for value in values.to_pylist()], bool)

@@ -13,6 +13,8 @@ from tabveil.columns.words import key
 
 Codes = NDArray[np.int32]
 Numbers = NDArray[np.float64]
+Plain = int | float | bytes | None
+"""A cell by itself, as `plain` gives it."""
 
 EXACT = 2.0**51  # below this, a scaled number rounds to the same decimal every time
 
@@ -66,9 +68,23 @@ def number_in(text: str) -> float:
         return {"true": 1.0, "false": 0.0}.get(text.lower(), math.nan)
 
 
-def is_missing(value: int | float | bytes | None) -> bool:
+def is_missing(value: Plain) -> bool:
     """Whether a plain value counts as a missing cell: null, nan or the empty text."""
     return value is None or value == b"" or value != value
+
+
+def blanks(values: pa.Array) -> NDArray[np.bool_]:
+    """Which plain values count as missing."""
+    return np.array([is_missing(value) for value in values.to_pylist()], bool)
+
+
+def blank_numbers(values: pa.Array) -> NDArray[np.bool_]:
+    """Which plain values count as missing where a number is meant: the text "nan" too."""
+    return np.array([is_missing(v) or _spells_nan(v) for v in values.to_pylist()], bool)
+
+
+def _spells_nan(value: Plain) -> bool:
+    return isinstance(value, bytes) and value.strip().lower() == b"nan"
 
 
 def by_value(

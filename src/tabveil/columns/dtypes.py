@@ -6,11 +6,10 @@ synthetic columns follow from the schema alone. Only categories must have been a
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabveil.columns import Categorical, CategoryCodec, Column
+from tabveil.columns.rule import Column
 
 AS_READ = "as read"  # of a pandas frame: as pandas reads such a column, whichever rows there are
 CATEGORIES = ("category", "ordered category")
@@ -25,15 +24,13 @@ def spelled_in_pandas(dtype: Any) -> str:
 
 def as_type(rule: Column, column: pa.ChunkedArray, text: str) -> pa.ChunkedArray:
     """The column as categories, where it came so and the schema lists its values; else as it is."""
-    if text not in CATEGORIES or not isinstance(rule, Categorical):
+    codec = rule.codec
+    if text not in CATEGORIES or codec is None or codec.levels is None:
         return column
     plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    declared = CategoryCodec(rule).decode(np.arange(len(rule.values) + rule.other, dtype=np.int32))
-    if pa.types.is_dictionary(declared.type):
-        declared = declared.dictionary_decode()
-    codes = pc.index_in(plain.combine_chunks(), value_set=declared)
-    ordered = rule.ordered or text == CATEGORIES[True]
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, declared, ordered=ordered)])
+    codes = pc.index_in(plain.combine_chunks(), value_set=codec.levels)
+    ordered = codec.ordered or text == CATEGORIES[True]
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, codec.levels, ordered=ordered)])
 
 
 def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:

@@ -45,7 +45,12 @@ class Id(Column):
             room *= len(SIGNS.get(sign, "x"))
         return room
 
-    def generate(self, rows: int, random: np.random.Generator) -> pa.Array:
+    @property
+    def codec(self) -> None:
+        """Ids are not learnt."""
+        return None
+
+    def generated(self, rows: int, random: np.random.Generator) -> pa.Array:
         """New ids, all different."""
         if self.style == "uuid":
             drawn = random.bytes(16 * rows)
@@ -78,3 +83,8 @@ class Drop(Column):
 
     type: Literal["drop"] = "drop"
     nullable: Literal[False] = False
+
+    @property
+    def codec(self) -> None:
+        """It is not learnt."""
+        return None

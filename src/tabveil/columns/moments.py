@@ -4,6 +4,7 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, StrictStr, model_validator
 
 from tabveil.columns.cells import Numbers, Objects, laid_out, number_in, numbers_in, once_each
-from tabveil.columns.numerical import NumberCodec, Numerical
+from tabveil.columns.codec import NumberCodec, NumberLine
+from tabveil.columns.numerical import Numerical, plain_quantity, plain_words
 from tabveil.columns.rule import Column, Flag, Number
 from tabveil.columns.words import LONGEST, check_text, key, short, shown
 from tabveil.errors import InvalidInput
@@ -49,7 +51,7 @@ Moment = Annotated[str, BeforeValidator(_moment_text)]
 
 
 class Datetime(Column):
-    """MomentCodec between public bounds, told apart to the unit.
+    """Moments between public bounds, told apart to the unit.
 
     With a `timezone`, moments are instants, and texts and clock times without an offset are local
     there; without one, they are readings of a clock, and moments with an offset are read in UTC.
@@ -112,10 +114,11 @@ class Datetime(Column):
         last = microseconds(datetime.datetime.fromisoformat(self.max), self.timezone)
         return (last - self.first) // UNITS[self.unit]
 
-    @property
-    def as_numbers(self) -> Numerical:
-        """How the column is learnt: as units since min."""
-        return Numerical(min=0, max=self.units, decimals=0, nullable=self.nullable)
+    @cached_property
+    def codec(self) -> NumberCodec:
+        """How its cells become numbers: as units since min."""
+        numbers = Numerical(min=0, max=self.units, decimals=0, nullable=self.nullable)
+        return NumberCodec(numbers, MomentLine(self), (self.min, self.max))
 
     def written(self, moment: int, form: str) -> str:
         """A moment as text."""
@@ -143,25 +146,29 @@ class Duration(Column):
     def _check(self) -> Self:
         if max(abs(self.min), abs(self.max)) * UNITS[self.unit] >= 2**62:
             raise InvalidInput("the bounds do not fit into 64 bits.", "Choose a wider unit.")
-        _ = self.as_numbers
+        _ = self.codec
         return self
 
-    @property
-    def as_numbers(self) -> Numerical:
-        """How the column is learnt: as a number of units."""
-        return Numerical(min=self.min, max=self.max, decimals=0, nullable=self.nullable)
+    @cached_property
+    def codec(self) -> NumberCodec:
+        """How its cells become numbers: of units."""
+        numbers = Numerical(min=self.min, max=self.max, decimals=0, nullable=self.nullable)
+        return NumberCodec(numbers, DurationLine(self), (short(self.min), short(self.max)))
 
     def spelled(self) -> dict[str, Any]:
         """Plain texts and numbers, with whole bounds whole."""
         return super().spelled() | {"min": short(self.min), "max": short(self.max)}
 
 
-class MomentCodec(NumberCodec):
-    """MomentCodec as units since min."""
+class MomentLine(NumberLine):
+    """Moments as units since min; quantities are microseconds since 1970."""
+
+    ruler = "moment"
+    summable = False
 
     def __init__(self, rule: Datetime) -> None:
-        super().__init__(rule.as_numbers)
-        self.moment = rule
+        self.rule, self.unit = rule, UNITS[rule.unit]
+        self.noun = f"a {rule.type}"
 
     def read(self, column: pa.ChunkedArray) -> Numbers:
         return _read_all(column, self._read)
@@ -180,10 +187,9 @@ class MomentCodec(NumberCodec):
         return once_each(cells, _each(self._parsed))
 
     def _since(self, moments: NDArray[np.int64], missing: np.ndarray, *, wall: bool) -> Numbers:
-        rule, unit = self.moment, UNITS[self.moment.unit]
-        near = (
-            2 * UNITS["day"] + unit
-        )  # more than any zone is off; what lies beyond is clamped anyway
+        rule, unit = self.rule, UNITS[self.rule.unit]
+        # More than any zone is off; what lies beyond is clamped anyway.
+        near = 2 * UNITS["day"] + unit
         low, high = rule.first - near, rule.first + rule.units * unit + near
         moments = np.clip(moments, low, high)
         if wall and rule.timezone is not None:
@@ -195,7 +201,7 @@ class MomentCodec(NumberCodec):
 
     def _parsed(self, text: str) -> float:
         """Units since min that a text stands for, or nan."""
-        rule = self.moment
+        rule = self.rule
         try:
             if rule.format is not None:
                 moment = datetime.datetime.strptime(text, rule.format)
@@ -206,7 +212,7 @@ class MomentCodec(NumberCodec):
             return math.nan
 
     def write(self, numbers: Numbers, missing: np.ndarray | None) -> pa.Array:
-        rule = self.moment
+        rule = self.rule
         moments = rule.first + numbers.astype(np.int64) * UNITS[rule.unit]
         if rule.format is not None:
             distinct, places = np.unique(moments, return_inverse=True)
@@ -218,12 +224,43 @@ class MomentCodec(NumberCodec):
             ).cast(pa.date32())
         return pa.array(moments, pa.int64(), mask=missing).cast(pa.timestamp("us", rule.timezone))
 
+    def quantity(self, value: object) -> float:
+        try:
+            text = "" if isinstance(value, bool) else key(value)
+        except TypeError:
+            return math.nan
+        return self.rule.first + self._parsed(text) * self.unit
 
-class DurationCodec(NumberCodec):
+    def words(self, low: float, high: float) -> str:
+        form = "%Y-%m-%d" if self.rule.unit in ("day", "hour") else "%Y-%m-%d %H:%M"
+        ends = [self.rule.first + round(end) * self.unit for end in (low, high)]
+        texts = [self.rule.written(end, form) for end in ends]
+        return texts[0] if low == high else " to ".join(texts)
+
+    def quantities(self, numbers: Numbers) -> Numbers:
+        return self.rule.first + numbers * self.unit
+
+    def numbers(self, quantities: Numbers) -> Numbers:
+        return (quantities - self.rule.first) / self.unit
+
+    def above(self, quantities: Numbers, decimals: int | None, *, strict: bool) -> Numbers:
+        steps = np.ceil(self.numbers(quantities))
+        steps += strict & (self.quantities(steps) <= quantities)
+        return self.quantities(steps)
+
+    def below(self, quantities: Numbers, decimals: int | None, *, strict: bool) -> Numbers:
+        steps = np.floor(self.numbers(quantities))
+        steps -= strict & (self.quantities(steps) >= quantities)
+        return self.quantities(steps)
+
+
+class DurationLine(NumberLine):
     """Durations as a number of units."""
 
+    ruler = "duration"
+    noun = "a duration"
+
     def __init__(self, rule: Duration) -> None:
-        super().__init__(rule.as_numbers)
         self.unit = UNITS[rule.unit]
 
     def read(self, column: pa.ChunkedArray) -> Numbers:
@@ -264,9 +301,15 @@ class DurationCodec(NumberCodec):
         lengths = numbers.astype(np.int64) * self.unit
         return pa.array(lengths, pa.int64(), mask=missing).cast(pa.duration("us"))
 
+    def quantity(self, value: object) -> float:
+        return plain_quantity(value)
+
+    def words(self, low: float, high: float) -> str:
+        return plain_words(low, high)
+
 
 def spelled_durations(lengths: pa.ChunkedArray) -> pa.Array:
-    """Durations as texts that `DurationCodec` reads: hours, minutes and seconds."""
+    """Durations as texts that `DurationLine` reads: hours, minutes and seconds."""
 
     def text(length: int | None) -> str | None:
         if length is None:

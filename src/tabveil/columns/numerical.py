@@ -1,16 +1,18 @@
 """Columns of numbers inside public bounds, with special and missing values apart."""
 
 import math
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, model_validator
 
-from tabveil.columns.categorical import MISSING
-from tabveil.columns.cells import Codes, Numbers, numbers_in, rounded
+from tabveil.columns.cells import Numbers, numbers_in
+from tabveil.columns.codec import NumberCodec, NumberLine
 from tabveil.columns.rule import Column, Flag, Number, Places, plain_list
-from tabveil.columns.words import key, short
+from tabveil.columns.words import short
 from tabveil.errors import InvalidInput
 
 
@@ -60,10 +62,10 @@ class Numerical(Column):
                     f"{name} is not a finite number.", "Bounds are public numbers such as 0 or 99."
                 )
 
-    @property
-    def as_numbers(self) -> "Numerical":
-        """How the column is learnt: as it is."""
-        return self
+    @cached_property
+    def codec(self) -> NumberCodec:
+        """How its cells become numbers: as they are."""
+        return NumberCodec(self, PlainLine(self), (short(self.min), short(self.max)))
 
     def spelled(self) -> dict[str, Any]:
         """Plain lists, texts and numbers, with defaults left out and whole numbers whole."""
@@ -75,56 +77,46 @@ class Numerical(Column):
         return spelled
 
 
-class NumberCodec:
-    """Numbers, with kinds where the schema allows special or missing values.
+class PlainLine(NumberLine):
+    """Numbers that are what they say."""
 
-    Kinds are 0 for an ordinary number, 1 and up for each special value, and last for missing.
-    """
+    ruler = "number"
+    noun = "numbers"
 
     def __init__(self, rule: Numerical) -> None:
-        self.rule = rule
-        kinds = 1 + len(rule.special_values) + rule.nullable
-        self.kinds = kinds if kinds > 1 else 0
-
-    def kind_names(self) -> tuple[str, ...]:
-        special = (key(value) for value in self.rule.special_values)
-        return ("number", *special, *[MISSING] * self.rule.nullable)
-
-    def encode(self, column: pa.ChunkedArray) -> tuple[Numbers, Codes]:
-        numbers = self.read(column)
-        missing = np.isnan(numbers)
-        numbers = np.where(missing, self.rule.min, numbers)
-        settled = self.settle(numbers)
-        kinds = np.zeros(len(numbers), np.int32)
-        for cells in (settled, numbers):  # what the cell itself says wins over what it became
-            for kind, special in enumerate(self.rule.special_values, start=1):
-                kinds[cells == special] = kind
-        if self.rule.nullable:
-            kinds[missing] = self.kinds - 1
-        return settled, kinds
-
-    def decode(self, numbers: Numbers, kinds: Codes) -> pa.Array:
-        numbers = self.settle(np.where(np.isnan(numbers), self.rule.min, numbers))
-        for kind, special in enumerate(self.rule.special_values, start=1):
-            numbers[kinds == kind] = special
-        return self.write(numbers, (kinds == self.kinds - 1) if self.rule.nullable else None)
-
-    def read(self, column: pa.ChunkedArray) -> Numbers:
-        """The numbers that the cells stand for; nan where there is none."""
-        return numbers_in(column)
-
-    def write(self, numbers: Numbers, missing: np.ndarray | None) -> pa.Array:
-        """Cells that stand for these numbers."""
-        return pa.array(numbers.astype(np.int64) if self._is_whole() else numbers, mask=missing)
-
-    def settle(self, numbers: Numbers) -> Numbers:
-        """Numbers inside the bounds and rounded to the declared decimals."""
-        low, high = self.rule.min, self.rule.max
-        settled = np.clip(rounded(np.clip(numbers, low, high), self.rule.decimals), low, high)
-        return settled + 0.0  # -0.0 becomes 0.0
-
-    def _is_whole(self) -> bool:
-        stated = (self.rule.min, self.rule.max, *self.rule.special_values)
-        return self.rule.decimals == 0 and all(
+        stated = (rule.min, rule.max, *rule.special_values)
+        self._whole = rule.decimals == 0 and all(
             number.is_integer() and abs(number) < 2.0**63 for number in stated
         )
+
+    def read(self, column: pa.ChunkedArray) -> Numbers:
+        return numbers_in(column)
+
+    def write(self, numbers: Numbers, missing: NDArray[np.bool_] | None) -> pa.Array:
+        return pa.array(numbers.astype(np.int64) if self._whole else numbers, mask=missing)
+
+    def quantity(self, value: object) -> float:
+        return plain_quantity(value)
+
+    def words(self, low: float, high: float) -> str:
+        return plain_words(low, high)
+
+
+def plain_quantity(value: object) -> float:
+    """The finite number that a text or number is; else nan."""
+    if isinstance(value, bool):
+        return math.nan
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def plain_words(low: float, high: float) -> str:
+    """A number, or from where to where.
+
+    >>> plain_words(3, 3), plain_words(0.5, 12)
+    ('3', '0.5 to 12')
+    """
+    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"

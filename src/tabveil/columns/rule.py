@@ -2,11 +2,15 @@
 
 import datetime
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
+import numpy as np
+import pyarrow as pa
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
 
+from tabveil.columns.codec import CellCodec
 from tabveil.columns.words import did_you_mean, key, shown
 from tabveil.errors import InvalidInput
 
@@ -71,10 +75,19 @@ def _field_hint(field: str) -> str:
 
 
 class Column(Rule):
-    """The rule of one column; what it is learnt as follows from its class."""
+    """The rule of one column; a column type is a subclass, and an entry in `RULES`."""
 
     type: str
     nullable: bool
+
+    @property
+    @abstractmethod
+    def codec(self) -> CellCodec | None:
+        """How its cells are learnt, as categories or as numbers; None if they are not."""
+
+    def generated(self, rows: int, random: np.random.Generator) -> pa.Array | None:
+        """New cells for so many synthetic rows, where a column is not learnt but comes back."""
+        return None
 
     def spelled(self) -> dict[str, Any]:
         """Plain lists, texts and numbers, with defaults left out."""

@@ -352,9 +352,10 @@ def _after_grouping(schema: Schema, large: list[str]) -> Schema:
     common."""
     columns = dict(schema.columns)
     for name in large:
-        rule = schema.categories[name]
-        values = [*rule.groups] or [f"value {i}" for i in range(min(MOST, len(rule.values)) + 1)]
-        columns[name] = Categorical(values=tuple(values), other=rule.other, nullable=rule.nullable)
+        codec = schema.categories[name]
+        alone = [f"value {i}" for i in range(min(MOST, codec.declared) + 1)]
+        others = codec.labels[codec.declared :]  # OTHER and missing keep codes of their own
+        columns[name] = Categorical(values=(*(codec.groups or alone), *others))
     return schema.model_copy(update={"columns": columns})
 
 

@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 
 from tabveil.columns import Categorical, CategoryCodec
-from tabveil.columns.words import key
 from tabveil.curator import Curator
 from tabveil.fitting.ranks import onto_simplex
 from tabveil.schema import Schema
@@ -25,9 +24,7 @@ CLEARLY = 6  # standard deviations of the noise that such a value must stand abo
 def large_columns(schema: Schema) -> list[str]:
     """The columns whose values are grouped: too many for cross-tables, or grouped by the schema.
     Public."""
-    return [
-        name for name, rule in schema.categories.items() if rule.groups or len(rule.values) > LARGE
-    ]
+    return [name for name, c in schema.categories.items() if c.groups or c.declared > LARGE]
 
 
 def learn_groupings(curator: Curator, schema: Schema, rho: Fraction) -> dict[str, Grouping]:
@@ -48,28 +45,22 @@ def learn_groupings(curator: Curator, schema: Schema, rho: Fraction) -> dict[str
 def widest(schema: Schema) -> Schema:
     """The schema of the table that is fitted, if counts let as many values as may be stand alone.
     Public."""
-    rules = {name: schema.categories[name] for name in large_columns(schema)}
-    return reduced(
-        schema,
-        {
-            name: grouped(r, np.ones(len(CategoryCodec(r).names())), 0.0)
-            for name, r in rules.items()
-        },
-    )
+    codecs = {name: schema.categories[name] for name in large_columns(schema)}
+    return reduced(schema, {n: grouped(c, np.ones(len(c.labels)), 0.0) for n, c in codecs.items()})
 
 
-def grouped(rule: Categorical, counts: np.ndarray, scale: float) -> Grouping:
+def grouped(codec: CategoryCodec, counts: np.ndarray, scale: float) -> Grouping:
     """Which values share a code, from the schema's groups or from noisy counts."""
-    labels = CategoryCodec(rule).names()
-    shared = {key(value): name for name, values in rule.groups.items() for value in values}
-    if not rule.groups:
-        declared = np.arange(len(rule.values))
+    labels = codec.labels
+    shared = {label: name for name, together in codec.groups.items() for label in together}
+    if not codec.groups:
+        declared = np.arange(codec.declared)
         ranked = declared[np.argsort(-counts[declared], kind="stable")]
         own = {labels[code] for code in ranked[:MOST] if counts[code] > CLEARLY * scale}
         shared = {labels[code]: "rare values" for code in declared if labels[code] not in own}
     codes: dict[tuple[str, str], int] = {}
     # What a name is the name of is part of it: a group may be called like a value.
-    declared_labels, rest = labels[: len(rule.values)], labels[len(rule.values) :]
+    declared_labels, rest = labels[: codec.declared], labels[codec.declared :]
     belongs = [
         (shared[label], "group") if label in shared else (label, "value")
         for label in declared_labels

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tabveil.columns import Categorical, Datetime, Drop, Id
-from tabveil.columns.moments import UNITS
+from tabveil.columns import CategoryCodec
 from tabveil.columns.words import did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.schema import Schema, kind_axis
-from tabveil.schema.constraints import Compares, Constraint, Missing, OneOf, code_of, constant
+from tabveil.schema.constraints import Compares, Constraint, Missing, OneOf, code_of
 from tabveil.tables.placement import Placement
 from tabveil.tables.table import Codec
 
@@ -48,7 +47,7 @@ def spelled_conditions(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
             raise InvalidInput(
                 f"There are two conditions on {shown(name)}.", "Give one per column."
             )
-        declared = isinstance(schema.columns[name], Categorical)
+        declared = name in schema.categories
         low, dots, high = wanted.partition("..")
         if wanted == "missing" and schema.columns[name].nullable:
             where[name] = None
@@ -60,23 +59,23 @@ def spelled_conditions(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
 
 
 def _condition(name: str, wanted: Any, schema: Schema) -> Condition:
-    rule = schema.columns.get(name)
-    if rule is None or isinstance(rule, Id | Drop):
+    codec = schema.codecs.get(name)
+    if codec is None:
         raise InvalidInput(
             f"The condition on {shown(str(name))} names no column that was learnt.",
             did_you_mean(str(name), schema.learnt),
         )
     if wanted is None:
-        if not rule.nullable:
+        if not codec.nullable:
             raise InvalidInput(
                 f"{shown(name)} is never missing in this release.", "Drop the condition."
             )
         return Condition(name, missing=True)
-    if isinstance(rule, Categorical):
+    if isinstance(codec, CategoryCodec):
         values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-        return Condition(name, codes=frozenset(code_of(name, rule, value) for value in values))
+        return Condition(name, codes=frozenset(code_of(name, codec, value) for value in values))
     ends = wanted if isinstance(wanted, tuple | list) else (wanted, wanted)
-    low, high = (constant(rule, end) for end in ends) if len(ends) == 2 else (np.nan, np.nan)
+    low, high = (codec.quantity(end) for end in ends) if len(ends) == 2 else (np.nan, np.nan)
     if not low <= high:
         raise InvalidInput(
             f"The condition on {shown(name)} is not a range from a number to a larger one.", HINT
@@ -129,10 +128,9 @@ class Chances:
         schema = self.codec.schema
         if condition.codes:
             return self._one_of(condition)
-        if condition.missing and condition.column in schema.categorical:
-            return self._only(condition.column, [self._size(condition.column) - 1])
         if condition.missing:
-            axis = kind_axis(condition.column)
+            declared = condition.column in schema.categories
+            axis = condition.column if declared else kind_axis(condition.column)
             return self._only(axis, [self._size(axis) - 1])
         return self._between(condition)
 
@@ -150,10 +148,9 @@ class Chances:
 
     def _between(self, condition: Condition) -> np.ndarray:
         name, schema = condition.column, self.codec.schema
-        rule, declared = schema.numbers[name], schema.columns[name]
-        low, high = condition.low, condition.high
-        if isinstance(declared, Datetime):
-            low, high = ((end - declared.first) / UNITS[declared.unit] for end in (low, high))
+        codec = schema.number_codecs[name]
+        rule = codec.rule
+        low, high = codec.line.numbers(np.array([condition.low, condition.high])).tolist()
         column = self.codec.domain.numerical.index(name)
         start, stop = self.placement.span(column, max(low, rule.min), min(high, rule.max))
         room = self.high[column] - self.low[column]

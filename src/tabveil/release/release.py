@@ -190,7 +190,7 @@ class Release:
         right = tuple(a.shape for a in arrays) == shapes and rows > 0
         inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
         grouped = all(
-            name in self.schema.categorical and grouping.fits(self.schema.categories[name].labels())
+            name in self.schema.categorical and grouping.fits(self.schema.categories[name].labels)
             for name, grouping in self.groupings.items()
         )
         if not (right and inside and grouped and self.placement.fits(len(domain.numerical))):

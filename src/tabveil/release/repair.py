@@ -4,13 +4,11 @@ others.
 Only synthetic rows come here. What is changed is decided by the rows and a seeded generator, so the
 same seed gives the same rows."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tabveil.columns import Categorical, CategoryCodec, Datetime, figures_of
-from tabveil.columns.cells import rounded
-from tabveil.columns.moments import UNITS
 from tabveil.errors import InvalidInput
 from tabveil.schema import Schema, kind_axis
 from tabveil.schema.constraints import (
@@ -34,16 +32,21 @@ Rows = np.ndarray
 
 
 class EditableRows:
-    """Rows that can be read and changed cell by cell, by the names of the schema's columns."""
+    """Rows that can be read and changed cell by cell, by the names of the schema's columns.
+
+    A cell is a code, a number, or a number with a code that says its kind (`columns.codec`).
+    """
 
     def __init__(self, schema: Schema, table: Table) -> None:
         self.schema, self.codec = schema, Codec(schema)
         settled = self.codec.settled(table)
         self.codes, self.numbers = settled.codes.copy(), settled.numbers.copy()
-        names = [axis.name for axis in self.codec.domain.axes]
-        self.axis = {name: place for place, name in enumerate(names)}
-        self.place = {name: place for place, name in enumerate(self.codec.domain.numerical)}
-        self._lines: dict[str, np.ndarray] = {}
+        places = {axis.name: place for place, axis in enumerate(self.codec.domain.axes)}
+        self._axis = {
+            name: places.get(name if name in schema.categories else kind_axis(name))
+            for name in schema.codecs
+        }
+        self._place = {name: place for place, name in enumerate(self.codec.domain.numerical)}
 
     @property
     def table(self) -> Table:
@@ -61,130 +64,64 @@ class EditableRows:
     # -- reading -----------------------------------------------------------------------------------
 
     def code(self, name: str) -> np.ndarray:
-        """The codes of a categorical column."""
-        return self.codes[:, self.axis[name]]
+        """The codes of a column: its categories, or kinds of number; 0 where it has none."""
+        axis = self._axis[name]
+        return np.zeros(len(self.codes), np.int32) if axis is None else self.codes[:, axis]
+
+    def number(self, name: str) -> np.ndarray:
+        """The numbers of a column as they are learnt; 0 where it has none."""
+        place = self._place.get(name)
+        return np.zeros(len(self.codes)) if place is None else self.numbers[:, place]
 
     def missing(self, name: str) -> np.ndarray:
         """Which cells are empty."""
-        axis = self.axis.get(name if name in self.schema.categorical else kind_axis(name))
-        if not self.schema.columns[name].nullable or axis is None:
+        codec = self.schema.codecs[name]
+        if codec.missing is None:
             return np.zeros(len(self.codes), bool)
-        return self.codes[:, axis] == self.codec.domain.sizes[axis] - 1
+        return self.code(name) == codec.missing
 
     def value(self, name: str) -> np.ndarray:
-        """The cells as numbers on the line that they are compared on; nan where there is none.
-
-        A special value outside the bounds is a code for something else, so it is no number here.
-        """
-        rule = self.schema.columns[name]
-        if isinstance(rule, Categorical):
-            return np.append(self._line(name), [np.nan] * (rule.other + rule.nullable))[
-                self.code(name)
-            ]
-        figures = figures_of(rule)
-        assert figures is not None
-        values = self.numbers[:, self.place[name]].copy()
-        if figures.kinds:
-            kinds = self.codes[:, self.axis[kind_axis(name)]]
-            for kind, special in enumerate(figures.rule.special_values, start=1):
-                inside = figures.rule.min <= special <= figures.rule.max
-                values[kinds == kind] = special if inside else np.nan
-        values[self.missing(name)] = np.nan
-        if isinstance(rule, Datetime):
-            values = rule.first + values * UNITS[rule.unit]
-        return values
-
-    def _line(self, name: str) -> np.ndarray:
-        """A categorical column's values as numbers, in the order of their codes."""
-        if name not in self._lines:
-            rule = self.schema.categories[name]
-            numeric = all(CategoryCodec(rule).is_number)
-            self._lines[name] = np.array([float(v) if numeric else np.nan for v in rule.values])
-        return self._lines[name]
+        """The cells on the line that they are compared on; nan where there is no quantity."""
+        return self.schema.codecs[name].on_line(self.code(name), self.number(name))
 
     # -- writing -----------------------------------------------------------------------------------
 
     def put_code(self, name: str, rows: Rows, codes: np.ndarray | int) -> None:
-        self.codes[rows, self.axis[name]] = codes
+        """Write codes, where the column has any."""
+        axis = self._axis[name]
+        if axis is not None:
+            self.codes[rows, axis] = codes
+
+    def put_number(self, name: str, rows: Rows, numbers: np.ndarray | float) -> None:
+        """Write numbers, where the column has any."""
+        place = self._place.get(name)
+        if place is not None:
+            self.numbers[rows, place] = numbers
 
     def put_missing(self, name: str, rows: Rows) -> None:
-        axis = self.axis[name if name in self.schema.categorical else kind_axis(name)]
-        self.codes[rows, axis] = self.codec.domain.sizes[axis] - 1
+        """Empty some cells of a column that allows it."""
+        missing = self.schema.codecs[name].missing
+        assert missing is not None
+        self.put_code(name, rows, missing)
 
     def put(self, name: str, rows: Rows, values: np.ndarray) -> None:
-        """Write numbers, moved to the nearest that the column allows."""
-        rule = self.schema.columns[name]
-        if isinstance(rule, Categorical):
-            line = self._line(name)
-            order = np.argsort(line)
-            after = np.clip(np.searchsorted(line[order], values), 1, max(1, len(line) - 1))
-            low, high = order[np.maximum(after - 1, 0)], order[np.minimum(after, len(line) - 1)]
-            nearer = np.abs(line[high] - values) <= np.abs(line[low] - values)
-            self.put_code(name, rows, np.where(nearer, high, low))
-            return
-        figures = figures_of(rule)
-        assert figures is not None
-        if isinstance(rule, Datetime):
-            values = (values - rule.first) / UNITS[rule.unit]
-        settled = figures.settle(values)
-        self.numbers[rows, self.place[name]] = settled
-        if figures.kinds:
-            kinds = np.zeros(len(settled), np.int32)
-            for kind, special in enumerate(figures.rule.special_values, start=1):
-                kinds[settled == special] = kind
-            self.codes[rows, self.axis[kind_axis(name)]] = kinds
+        """Write quantities, moved to the nearest that the column allows."""
+        codes, numbers = self.schema.codecs[name].from_line(values)
+        self.put_code(name, rows, codes)
+        self.put_number(name, rows, numbers)
 
     def copy(self, name: str, rows: Rows, donors: Rows) -> None:
         """Give some rows the cells that other rows have in one column."""
-        for axis in (self.axis.get(name), self.axis.get(kind_axis(name))):
-            if axis is not None:
-                self.codes[rows, axis] = self.codes[donors, axis]
-        if name in self.place:
-            self.numbers[rows, self.place[name]] = self.numbers[donors, self.place[name]]
+        self.put_code(name, rows, self.code(name)[donors])
+        self.put_number(name, rows, self.number(name)[donors])
 
     def above(self, name: str, values: np.ndarray, *, strict: bool) -> np.ndarray:
-        """The least number that the column allows and that is not below (or is above) each
-        value."""
-        rule = self.schema.columns[name]
-        if isinstance(rule, Categorical):
-            line = np.sort(self._line(name))
-            places = np.searchsorted(line, values, "right" if strict else "left")
-            return line[np.minimum(places, len(line) - 1)]
-        if isinstance(rule, Datetime):
-            unit = UNITS[rule.unit]
-            steps = np.ceil((values - rule.first) / unit)
-            steps += strict & (rule.first + steps * unit <= values)
-            return rule.first + steps * unit
-        figures = figures_of(rule)
-        assert figures is not None
-        decimals = figures.rule.decimals
-        if decimals is None:
-            return np.nextafter(values, np.inf) if strict else values
-        nearest = rounded(values, decimals)
-        short = (nearest <= values) if strict else (nearest < values)
-        return np.where(short, rounded(nearest + 10.0**-decimals, decimals), nearest)
+        """The least that the column allows and that is not below (or is above) each value."""
+        return self.schema.codecs[name].above(values, strict=strict)
 
     def below(self, name: str, values: np.ndarray, *, strict: bool) -> np.ndarray:
-        """The largest number that the column allows and that is not above (or is below) each
-        value."""
-        rule = self.schema.columns[name]
-        if isinstance(rule, Categorical):
-            line = np.sort(self._line(name))
-            places = np.searchsorted(line, values, "left" if strict else "right") - 1
-            return line[np.maximum(places, 0)]
-        if isinstance(rule, Datetime):
-            unit = UNITS[rule.unit]
-            steps = np.floor((values - rule.first) / unit)
-            steps -= strict & (rule.first + steps * unit >= values)
-            return rule.first + steps * unit
-        figures = figures_of(rule)
-        assert figures is not None
-        decimals = figures.rule.decimals
-        if decimals is None:
-            return np.nextafter(values, -np.inf) if strict else values
-        nearest = rounded(values, decimals)
-        long = (nearest >= values) if strict else (nearest > values)
-        return np.where(long, rounded(nearest - 10.0**-decimals, decimals), nearest)
+        """The largest that the column allows and that is not above (or is below) each value."""
+        return self.schema.codecs[name].below(values, strict=strict)
 
 
 class Repair:
@@ -284,13 +221,12 @@ class Repair:
         if allowed.any():
             _borrow(cells, claim.column, rows, allowed, random)
             return
-        rule = self.schema.categories[claim.column]
-        codes = [
-            c for c in range(len(rule.values) + rule.other) if (c in claim.codes) == claim.inside
-        ]
+        codec = self.schema.categories[claim.column]
+        values = len(codec.labels) - codec.nullable
+        codes = [code for code in range(values) if (code in claim.codes) == claim.inside]
         if codes:
             cells.put_code(claim.column, rows, random.choice(codes, len(rows)))
-        elif rule.nullable:
+        elif codec.nullable:
             cells.put_missing(claim.column, rows)
 
     def _put_in_order(
@@ -353,31 +289,21 @@ class Repair:
         before = cells.take(np.arange(len(cells.codes)))
         after = EditableRows(self.schema, before)
         self._put_determined(after, claim, np.arange(len(cells.codes)))
-        same = np.ones(len(cells.codes), bool)
-        for axis in (cells.axis.get(claim.column), cells.axis.get(kind_axis(claim.column))):
-            if axis is not None:
-                same &= cells.codes[:, axis] == after.codes[:, axis]
-        if claim.column in cells.place:
-            place = cells.place[claim.column]
-            same &= (cells.numbers[:, place] == after.numbers[:, place]) | cells.missing(
-                claim.column
-            )
-        return same
+        name = claim.column
+        number = (cells.number(name) == after.number(name)) | cells.missing(name)
+        return (cells.code(name) == after.code(name)) & number
 
     def _put_determined(self, cells: EditableRows, claim: Determines, rows: Rows) -> None:
         known = self._known.setdefault(claim, {})
-        keys = _keys(cells, claim.by)
-        axis = cells.axis.get(claim.column, cells.axis.get(kind_axis(claim.column)))
-        place = cells.place.get(claim.column)
-        for row in rows.tolist():
-            # A combination that was not met before is settled by the first row that brings it.
-            code = int(cells.codes[row, axis]) if axis is not None else 0
-            number = float(cells.numbers[row, place]) if place is not None else 0.0
-            code, number = known.setdefault(keys[row], (code, number))
-            if axis is not None:
-                cells.codes[row, axis] = code
-            if place is not None:
-                cells.numbers[row, place] = number
+        keys, name = _keys(cells, claim.by), claim.column
+        codes, numbers = cells.code(name)[rows].tolist(), cells.number(name)[rows].tolist()
+        # A combination that was not met before is settled by the first row that brings it.
+        settled = [
+            known.setdefault(keys[row], (code, number))
+            for row, code, number in zip(rows.tolist(), codes, numbers, strict=True)
+        ]
+        cells.put_code(name, rows, np.array([code for code, _ in settled], np.int32))
+        cells.put_number(name, rows, np.array([number for _, number in settled]))
 
 
 NEAR = 16  # a donor is drawn among so many neighbours
@@ -471,7 +397,7 @@ def _borrow(
     donors = np.nonzero(allowed)[0]
     if len(donors):
         cells.copy(name, rows, random.choice(donors, len(rows)))
-    elif name in cells.schema.categorical:
+    elif name in cells.schema.categories:
         cells.put_code(name, rows, 0)
     else:
         cells.put(name, rows, np.full(len(rows), bounds_of(cells.schema.columns[name])[0]))
@@ -526,24 +452,16 @@ def _keys(cells: EditableRows, names: Sequence[str]) -> list[bytes]:
     """What each row says in some columns, as bytes that are equal where the cells are."""
     parts = []
     for name in names:
-        if name in cells.schema.categorical:
-            parts.append(cells.code(name).astype(np.float64))
-        else:
-            parts.append(np.where(cells.missing(name), np.inf, cells.numbers[:, cells.place[name]]))
-            kinds = cells.axis.get(kind_axis(name))
-            parts.append(
-                cells.codes[:, kinds].astype(float) if kinds is not None else parts[-1] * 0
-            )
+        parts.append(cells.code(name).astype(np.float64))
+        parts.append(np.where(cells.missing(name), np.inf, cells.number(name)))
     return [bytes(line) for line in np.stack(parts, 1)]
 
 
 def _most_common(cells: EditableRows, claim: Determines) -> dict[bytes, tuple[int, float]]:
-    axis = cells.axis.get(claim.column, cells.axis.get(kind_axis(claim.column)))
-    place = cells.place.get(claim.column)
-    seen: dict[bytes, dict[tuple[int, float], int]] = {}
-    for row, key in enumerate(_keys(cells, claim.by)):
-        code = int(cells.codes[row, axis]) if axis is not None else 0
-        number = float(cells.numbers[row, place]) if place is not None else 0.0
-        votes = seen.setdefault(key, {})
-        votes[(code, number)] = votes.get((code, number), 0) + 1
-    return {key: max(votes, key=votes.__getitem__) for key, votes in seen.items()}
+    cells_of_column = zip(
+        cells.code(claim.column).tolist(), cells.number(claim.column).tolist(), strict=True
+    )
+    seen: dict[bytes, Counter[tuple[int, float]]] = {}
+    for key, cell in zip(_keys(cells, claim.by), cells_of_column, strict=True):
+        seen.setdefault(key, Counter())[cell] += 1
+    return {key: votes.most_common(1)[0][0] for key, votes in seen.items()}

@@ -3,24 +3,13 @@ combinations."""
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from tabveil.columns import (
-    Categorical,
-    CategoryCodec,
-    Column,
-    Datetime,
-    Drop,
-    Duration,
-    Id,
-    MomentCodec,
-    figures_of,
-)
-from tabveil.columns.moments import UNITS
-from tabveil.columns.words import did_you_mean, key, shown
+from tabveil.columns import CategoryCodec, CellCodec, Column
+from tabveil.columns.words import did_you_mean, shown
 from tabveil.errors import InvalidInput
 
 LANGUAGE = (
@@ -138,18 +127,12 @@ def parse_constraints(
             f"There are more than {MOST:,} constraints.", "Keep those that matter most."
         )
 
-    @cache  # the lists of values may be long: each is read once
-    def labels(name: str) -> CategoryCodec:
-        rule = columns[name]
-        assert isinstance(rule, Categorical)
-        return CategoryCodec(rule)
-
     found: list[Constraint] = []
     for constraint in constraints:
         if isinstance(constraint, str):
-            found.append(_Sentence(constraint, columns, labels).constraint())
+            found.append(_Sentence(constraint, columns).constraint())
         else:
-            found += _combinations(constraint, columns, labels)
+            found += _combinations(constraint, columns)
     _check_bounds(found, columns)
     return tuple(found)
 
@@ -157,10 +140,8 @@ def parse_constraints(
 class _Sentence:
     """One constraint as a list of tokens, read from left to right."""
 
-    def __init__(
-        self, text: str, columns: Mapping[str, Column], labels: Callable[[str], CategoryCodec]
-    ) -> None:
-        self.text, self.columns, self.labels = text, columns, labels
+    def __init__(self, text: str, columns: Mapping[str, Column]) -> None:
+        self.text, self.columns = text, columns
         self.tokens = list(self._tokens())
         self.at = 0
 
@@ -249,7 +230,7 @@ class _Sentence:
 
     def _comparison(self, name: str, sign: str) -> Claim:
         kind, word = self._token()
-        rule = self.columns[name]
+        codec = self._codec(name)
         if kind == "name" or (kind == "bare" and word in self.columns):
             self.at -= 1
             terms = self._terms()
@@ -260,12 +241,12 @@ class _Sentence:
             other = terms[0][1]
             self._number_column(name)
             self._number_column(other)
-            if _ruler(rule) != _ruler(self.columns[other]):
+            if codec.ruler != self._codec(other).ruler:
                 raise self._odd(
                     f"{shown(name)} and {shown(other)} are not the same kind of quantity"
                 )
             return Compares(name, sign, other)
-        if isinstance(rule, Categorical):
+        if isinstance(codec, CategoryCodec):
             if sign not in ("==", "!="):
                 raise self._odd(f"categories such as {shown(name)} are compared by == and !=")
             return self._one_of(name, [word], sign == "==")
@@ -279,15 +260,12 @@ class _Sentence:
             raise self._odd("a column stands in the sum twice")
         for name in (*(name for _, name in terms), total):
             self._number_column(name)
-            rule = self.columns[name]
-            if isinstance(rule, Datetime) or (
-                not isinstance(rule, Categorical | Duration) and _decimals(rule) is None
-            ):
+            if not self._codec(name).summable:
                 raise self._odd(f"{shown(name)} needs declared decimals to be part of a sum")
-        if isinstance(self.columns[total], Categorical):
+        if isinstance(self._codec(total), CategoryCodec):
             raise self._odd(f"{shown(total)} is categorical, and a total must be numerical")
-        finest = max(_decimals(self.columns[name]) or 0 for _, name in terms)
-        if finest > (_decimals(self.columns[total]) or 0):
+        finest = max(self._codec(name).decimals or 0 for _, name in terms)
+        if finest > (self._codec(total).decimals or 0):
             raise self._odd(f"{shown(total)} has fewer decimals than its parts")
         return AddsUp(tuple(terms), total)
 
@@ -317,12 +295,10 @@ class _Sentence:
         return words
 
     def _one_of(self, name: str, words: list[str], inside: bool) -> OneOf:
-        rule = self.columns[name]
-        if not isinstance(rule, Categorical):
+        codec = self._codec(name)
+        if not isinstance(codec, CategoryCodec):
             raise self._odd(f"{shown(name)} is not categorical")
-        return OneOf(
-            name, frozenset(_code(name, self.labels(name), word) for word in words), inside
-        )
+        return OneOf(name, frozenset(code_of(name, codec, word) for word in words), inside)
 
     def _missing(self, name: str, empty: bool) -> Missing:
         if not self.columns[name].nullable:
@@ -330,15 +306,20 @@ class _Sentence:
         return Missing(name, empty)
 
     def _constant(self, name: str, word: str) -> float:
-        number = constant(self.columns[name], word)
+        number = self._codec(name).quantity(word)
         if math.isnan(number):
             raise self._odd(f"{shown(word)} is neither a column nor a value of {shown(name)}")
         return number
 
     def _number_column(self, name: str) -> None:
-        rule = self.columns[name]
-        if isinstance(rule, Categorical) and not self.labels(name).numbers_only:
+        if self._codec(name).ruler is None:
             raise self._odd(f"{shown(name)} has values that are not numbers")
+
+    def _codec(self, name: str) -> CellCodec:
+        """How a column is learnt; `_column` has let no other pass."""
+        codec = self.columns[name].codec
+        assert codec is not None
+        return codec
 
     def _column(self) -> str:
         kind, word = self._token()
@@ -346,7 +327,7 @@ class _Sentence:
             raise self._odd(
                 f"{shown(word)} is not a declared column", did_you_mean(word, self.columns)
             )
-        if isinstance(self.columns[word], Id | Drop):
+        if self.columns[word].codec is None:
             raise self._odd(f"{shown(word)} is not learnt")
         return word
 
@@ -371,60 +352,18 @@ class _Sentence:
         return found
 
 
-def code_of(name: str, rule: Categorical, value: object) -> int:
-    """The place of a value in a column's list; texts may spell its numbers and truths."""
-    return _code(name, CategoryCodec(rule), value)
-
-
-def _code(name: str, labels: CategoryCodec, value: object) -> int:
-    try:
-        code = labels.declared(value.encode() if isinstance(value, str) else key(value).encode())
-    except TypeError:
-        code = None
+def code_of(name: str, codec: CategoryCodec, value: object) -> int:
+    """The code of a declared value; texts may spell its numbers and truths."""
+    code = codec.declared_code(value)
     if code is None:
         raise InvalidInput(
             f"{shown(str(value))} is not a declared value of {shown(name)}.",
-            did_you_mean(str(value), map(key, labels.rule.values)),
+            did_you_mean(str(value), codec.labels[: codec.declared]),
         )
     return code
 
 
-def constant(rule: Column, value: object) -> float:
-    """What a text or number means on the line that a column of numbers lies on; nan if nothing."""
-    figures = figures_of(rule)
-    if figures is None or isinstance(value, bool):
-        return math.nan
-    if isinstance(figures, MomentCodec):
-        units = figures._parsed(value if isinstance(value, str) else key(value))
-        return figures.moment.first + units * UNITS[figures.moment.unit]
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return math.nan
-    return number if math.isfinite(number) else math.nan
-
-
-def _ruler(rule: Column) -> str:
-    """Columns can be compared when they are measured by the same ruler."""
-    return (
-        "moment"
-        if isinstance(rule, Datetime)
-        else "duration"
-        if isinstance(rule, Duration)
-        else "number"
-    )
-
-
-def _decimals(rule: Column) -> int | None:
-    figures = figures_of(rule)
-    return figures.rule.decimals if figures else 0
-
-
-def _combinations(
-    constraint: Mapping[str, Any],
-    columns: Mapping[str, Column],
-    labels: Callable[[str], CategoryCodec],
-) -> list[Constraint]:
+def _combinations(constraint: Mapping[str, Any], columns: Mapping[str, Column]) -> list[Constraint]:
     """{columns: [a, b], only: [[1, 2], ...]} or {columns: [a, b], never: [[1, 2], ...]}."""
     text = shown(str(dict(constraint)))
     names, kinds = constraint.get("columns"), set(constraint) - {"columns"}
@@ -433,13 +372,17 @@ def _combinations(
             f"The constraint {text} is not understood.",
             "Write {columns: [a, b], only: [[1, 2], [1, 3]]}.",
         )
+    codecs: list[CategoryCodec] = []
     for name in names:
-        if not isinstance(name, str) or not isinstance(columns.get(name), Categorical):
+        rule = columns.get(name) if isinstance(name, str) else None
+        codec = rule.codec if rule else None
+        if not isinstance(codec, CategoryCodec):
             raise InvalidInput(
                 f"The constraint {text} names {shown(str(name))}, which is not a categorical "
                 "column.",
                 did_you_mean(str(name), columns),
             )
+        codecs.append(codec)
     kind = kinds.pop()
     lines = constraint[kind]
     if (
@@ -450,10 +393,7 @@ def _combinations(
         raise InvalidInput(
             f"The constraint {text} needs a list of lists of values.", "One value per column."
         )
-    codes = tuple(
-        tuple(_code(name, labels(name), value) for name, value in zip(names, line, strict=True))
-        for line in lines
-    )
+    codes = tuple(tuple(map(code_of, names, codecs, line)) for line in lines)
     if kind == "only":
         return [Constraint(text, (), Combination(tuple(names), codes))]
     found = []
@@ -465,15 +405,8 @@ def _combinations(
 
 def bounds_of(rule: Column) -> tuple[float, float]:
     """The least and the largest that a column can be, on the line that it is compared on."""
-    if isinstance(rule, Categorical):
-        numbers = [float(value) for value in rule.values]
-        return min(numbers), max(numbers)
-    figures = figures_of(rule)
-    assert figures is not None
-    if isinstance(figures, MomentCodec):
-        first = figures.moment.first
-        return float(first), float(first + figures.moment.units * UNITS[figures.moment.unit])
-    return figures.rule.min, figures.rule.max
+    assert rule.codec is not None
+    return rule.codec.bounds
 
 
 def tightened(

@@ -19,7 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from tabveil.columns import RULES, Categorical, Column, Drop, Id, Numerical, figures_of
+from tabveil.columns import RULES, CategoryCodec, CellCodec, Column, NumberCodec
+from tabveil.columns.codec import NumberRule
 from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists, text_keys
 from tabveil.columns.words import check_text, did_you_mean, shown
 from tabveil.errors import InvalidInput
@@ -44,13 +45,13 @@ def _columns(columns: object) -> dict[str, Column]:
         raise InvalidInput("The schema declares no column.", "Declare at least one under columns.")
     rules = {_name(name): _rule(name, rule) for name, rule in columns.items()}
     for name, rule in rules.items():
-        if kind_axis(name) in rules and figures_of(rule):
+        if kind_axis(name) in rules and isinstance(rule.codec, NumberCodec):
             raise InvalidInput(
                 f"Column {shown(kind_axis(name))}: the name is kept for the special values of "
                 f"{shown(name)}.",
                 "Rename the column.",
             )
-    if all(isinstance(rule, Id | Drop) for rule in rules.values()):
+    if all(rule.codec is None for rule in rules.values()):
         raise InvalidInput(
             "The schema declares no column to learn.", "Ids and dropped columns are not learnt."
         )
@@ -194,7 +195,7 @@ class Schema(Rule):
     @model_validator(mode="after")
     def _check_unit(self) -> Self:
         unit = self.privacy and self.privacy.unit
-        if unit in self.columns and not isinstance(self.columns[unit], Id | Drop):
+        if unit in self.columns and self.columns[unit].codec is not None:
             raise InvalidInput(
                 f"Column {shown(unit)} says whose row it is, so it cannot be learnt.",
                 "Declare it as type: id, or leave it out of columns.",
@@ -221,15 +222,25 @@ class Schema(Rule):
         )
 
     @property
-    def categories(self) -> dict[str, Categorical]:
-        """The columns that are learnt as categories."""
-        return {name: rule for name, rule in self.columns.items() if isinstance(rule, Categorical)}
+    def codecs(self) -> dict[str, CellCodec]:
+        """How the columns that are learnt become codes and numbers, in schema order."""
+        found = {name: rule.codec for name, rule in self.columns.items()}
+        return {name: codec for name, codec in found.items() if codec is not None}
 
     @property
-    def numbers(self) -> dict[str, Numerical]:
+    def categories(self) -> dict[str, CategoryCodec]:
+        """The columns that are learnt as categories."""
+        return {n: codec for n, codec in self.codecs.items() if isinstance(codec, CategoryCodec)}
+
+    @property
+    def number_codecs(self) -> dict[str, NumberCodec]:
+        """The columns that are learnt as numbers."""
+        return {n: codec for n, codec in self.codecs.items() if isinstance(codec, NumberCodec)}
+
+    @property
+    def numbers(self) -> dict[str, NumberRule]:
         """The columns that are learnt as numbers, each as a rule about these numbers."""
-        figures = {name: figures_of(rule) for name, rule in self.columns.items()}
-        return {name: found.rule for name, found in figures.items() if found}
+        return {name: codec.rule for name, codec in self.number_codecs.items()}
 
     @property
     def categorical(self) -> tuple[str, ...]:
@@ -244,7 +255,7 @@ class Schema(Rule):
     @property
     def learnt(self) -> tuple[str, ...]:
         """Names of the columns that are read: all but ids and what is dropped."""
-        return tuple(name for name, rule in self.columns.items() if not isinstance(rule, Id | Drop))
+        return tuple(self.codecs)
 
     def with_targets(self, names: Iterable[str]) -> "Schema":
         """The same schema with other targets."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from tabveil.columns.cells import by_value, is_missing, number_in, plain
+from tabveil.columns.cells import blank_numbers, by_value, is_missing, number_in, plain
 from tabveil.schema import TODO, key, short
 from tabveil.sources import Source
-from tabveil.sources.checking import UNFORESEEN, _blank_number
+from tabveil.sources.checking import UNFORESEEN
 from tabveil.sources.reader import explained
 
 MOST_VALUES = 100  # a text column with more distinct values is not drafted as a list
@@ -42,7 +42,7 @@ class _Seen:
 
     def look(self, column: pa.ChunkedArray, *, any_text: bool) -> None:
         """Take in a batch; with `any_text` (CSV), texts that spell numbers are numbers."""
-        self.missing |= bool(by_value(column, _blank_number, True).any())
+        self.missing |= bool(by_value(column, blank_numbers, True).any())
         for chunk in column.chunks:
             for value in plain(chunk).unique().to_pylist():
                 if is_missing(value):

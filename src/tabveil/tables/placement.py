@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tabveil.schema import Numerical, Schema
+from tabveil.columns.codec import NumberRule
+from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Table
 
 GRID = 2**16
@@ -303,11 +304,11 @@ def _places(shares: np.ndarray) -> np.ndarray:
     return places[(places > 0) & (places < GRID)]
 
 
-def _numerical(schema: Schema) -> list[Numerical]:
+def _numerical(schema: Schema) -> list[NumberRule]:
     return list(schema.numbers.values())
 
 
-def _step(column: Numerical, from_bound: bool) -> float:
+def _step(column: NumberRule, from_bound: bool) -> float:
     """How far apart points are: the declared unit, or more where that would make more than FINEST
     of them."""
     span = column.max - column.min

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabveil.columns import CategoryCodec, Id, NumberCodec, figures_of
-from tabveil.columns.categorical import MISSING
+from tabveil.columns import MISSING
 from tabveil.columns.cells import Codes, Numbers
 from tabveil.schema import Schema, kind_axis
 
@@ -154,48 +153,44 @@ class Codec:
     def __init__(self, schema: Schema, groupings: Mapping[str, Grouping] | None = None) -> None:
         self.schema = schema
         self.groupings = groupings or {}
-        self._labels = {name: CategoryCodec(rule) for name, rule in schema.categories.items()}
-        found = {name: figures_of(rule) for name, rule in schema.columns.items()}
-        self._figures: dict[str, NumberCodec] = {
-            name: figures for name, figures in found.items() if figures
-        }
+        self._categories, self._numbers = schema.categories, schema.number_codecs
         self.domain = self._domain()
 
     def _domain(self) -> Domain:
         declared = [
-            Axis(name, self.groupings[name].names if name in self.groupings else labels.names())
-            for name, labels in self._labels.items()
+            Axis(name, self.groupings[name].names if name in self.groupings else codec.labels)
+            for name, codec in self._categories.items()
         ]
         kinds = [
-            Axis(kind_axis(name), figures.kind_names())
-            for name, figures in self._figures.items()
-            if figures.kinds
+            Axis(kind_axis(name), codec.labels)
+            for name, codec in self._numbers.items()
+            if codec.labels
         ]
-        names = list(self._labels)
+        names = list(self._categories)
         targets = tuple(names.index(target) for target in self.schema.targets)
-        return Domain((*declared, *kinds), tuple(self._figures), targets)
+        return Domain((*declared, *kinds), tuple(self._numbers), targets)
 
     def encode(self, arrow: pa.Table) -> Table:
         """Codes and numbers of a table that has at least the columns that are learnt."""
-        codes = [self._codes(name, arrow.column(name)) for name in self._labels]
+        codes = [self._codes(name, arrow.column(name)) for name in self._categories]
         numbers = []
-        for name, figures in self._figures.items():
-            column, kinds = figures.encode(arrow.column(name))
+        for name, codec in self._numbers.items():
+            kinds, column = codec.encode(arrow.column(name))
             numbers.append(column)
-            if figures.kinds:
+            if codec.labels:
                 codes.append(kinds)
         rows = arrow.num_rows
         return Table(_side_by_side(codes, rows, np.int32), _side_by_side(numbers, rows, np.float64))
 
     def _codes(self, name: str, column: pa.ChunkedArray) -> Codes:
-        codes = self._labels[name].encode(column)
+        codes = self._categories[name].encode(column)
         return self.groupings[name].group[codes] if name in self.groupings else codes
 
     def settled(self, table: Table) -> Table:
-        """The same rows with every number as it would be written: inside its bounds, on its
-        decimals."""
+        """The same rows with every number as it would be written: inside its bounds, rounded."""
         numbers = [
-            figures.settle(table.numbers[:, i]) for i, figures in enumerate(self._figures.values())
+            codec.settle(table.numbers[:, place])
+            for place, codec in enumerate(self._numbers.values())
         ]
         return Table(table.codes, _side_by_side(numbers, table.rows, np.float64))
 
@@ -205,7 +200,7 @@ class Codec:
         """The same rows with a value drawn behind each code of a group; only allowed ones, where
         told."""
         codes = table.codes.copy()
-        for place, name in enumerate(self._labels):
+        for place, name in enumerate(self._categories):
             if name in self.groupings:
                 codes[:, place] = self.groupings[name].drawn(
                     codes[:, place], random, allowed.get(name)
@@ -213,30 +208,29 @@ class Codec:
         return Table(codes, table.numbers)
 
     def decode(self, table: Table, random: np.random.Generator | None = None) -> pa.Table:
-        """The Arrow table in schema order, of rows without groups; column types depend on the
-        schema only.
+        """The Arrow table in schema order, of rows without groups; its types follow from the
+        schema.
 
-        New ids are drawn from `random`.
+        What the schema leaves open, such as new ids, is drawn from `random`.
         """
-        columns = {
-            name: labels.decode(table.codes[:, place])
-            for place, (name, labels) in enumerate(self._labels.items())
-        }
-        kind_place = len(self._labels)
-        for place, (name, figures) in enumerate(self._figures.items()):
-            kinds = table.codes[:, kind_place] if figures.kinds else np.zeros(table.rows, np.int32)
-            kind_place += bool(figures.kinds)
-            columns[name] = figures.decode(table.numbers[:, place], kinds)
+        random = random or np.random.default_rng()
+        columns: dict[str, pa.Array] = {}
+        for place, (name, codec) in enumerate(self._categories.items()):
+            columns[name] = codec.decode(table.codes[:, place], random)
+        for place, (name, numbers) in enumerate(self._numbers.items()):
+            axis = self.domain.kinds[place]
+            kinds = np.zeros(table.rows, np.int32) if axis is None else table.codes[:, axis]
+            columns[name] = numbers.decode(kinds, table.numbers[:, place])
         for name, rule in self.schema.columns.items():
-            if isinstance(rule, Id):
-                columns[name] = rule.generate(table.rows, random or np.random.default_rng())
+            new = rule.generated(table.rows, random)
+            if new is not None:
+                columns[name] = new
         return pa.table({name: columns[name] for name in self.schema.columns if name in columns})
 
 
 def _side_by_side(columns: Sequence[NDArray], rows: int, dtype: type) -> NDArray:
-    matrix: NDArray = np.empty(
-        (rows, len(columns)), dtype, order="F"
-    )  # columns are read one by one
+    # Columns are read one by one, so each is kept together.
+    matrix: NDArray = np.empty((rows, len(columns)), dtype, order="F")
     for place, column in enumerate(columns):
         matrix[:, place] = column
     return matrix

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabveil.schema import Schema
-from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
+from tabveil.schema.importers.tool import Document, Tool, declared_values, mapping, numerical
 
 
 def read(document: Mapping[str, Any]) -> Document:
@@ -39,7 +39,7 @@ def write(schema: Schema) -> Document:
     domain: Document = {}
     for name in schema.learnt:
         if name in schema.categories:
-            domain[name] = {"categories": list(schema.categories[name].values)}
+            domain[name] = {"categories": declared_values(schema.categories[name])}
         else:
             number = schema.numbers[name]
             bounds = (

@@ -5,7 +5,7 @@ from typing import Any
 
 from tabveil.errors import InvalidInput
 from tabveil.schema import TODO, Schema
-from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
+from tabveil.schema.importers.tool import Document, Tool, declared_values, mapping, numerical
 
 
 def read(document: Mapping[str, Any]) -> Document:
@@ -42,10 +42,9 @@ def _rule(name: str, column: Mapping[str, Any]) -> Document:
 def write(schema: Schema) -> Document:
     """A domain; missing and other values become values of their own."""
     domain: Document = {}
-    for name, rule in schema.categories.items():
-        domain[name] = {"possible_values": list(rule.labels()), "out_of_domain_index": 0}
-        if not (rule.other or rule.nullable):
-            domain[name]["possible_values"] = list(rule.values)
+    for name, codec in schema.categories.items():
+        values = declared_values(codec) if len(codec.labels) == codec.declared else codec.labels
+        domain[name] = {"possible_values": list(values), "out_of_domain_index": 0}
     for name, number in schema.numbers.items():
         domain[name] = {
             "min_value": number.min,

@@ -75,7 +75,7 @@ def write(schema: Schema) -> Document:
             kind = "boolean" if isinstance(rule, Boolean) else "datetime"
             table[name] = {"type": kind, "nullable": rule.nullable}
         elif name in schema.categories:
-            labels = len(schema.categories[name].labels())
+            labels = len(schema.categories[name].labels)
             table[name] = {"type": "string", "cardinality": labels, "nullable": rule.nullable}
         elif isinstance(rule, Id) and name != unit:
             table[name] = {"type": "string"}

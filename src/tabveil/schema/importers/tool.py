@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tabveil.columns import CategoryCodec
 from tabveil.errors import InvalidInput
 from tabveil.schema import TODO, Schema
 
@@ -35,3 +36,9 @@ def numerical(low: Any, high: Any, *, whole: bool, nullable: bool = False) -> Do
         "max": TODO if high is None else high,
     }
     return rule | ({"decimals": 0} if whole else {}) | ({"nullable": True} if nullable else {})
+
+
+def declared_values(codec: CategoryCodec) -> list[Any]:
+    """The values that a column lists; of one that lists none, the labels of its codes."""
+    values = codec.labels if codec.levels is None else codec.levels.to_pylist()
+    return list(values[: codec.declared])
