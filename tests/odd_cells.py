@@ -16,8 +16,8 @@ from tabveil.tables.table import Codec
 
 MOMENTS = {"min": "2019-01-01", "max": "2021-01-01"}
 WORDS = ["a", "2020-01-01", 1, "1.5", "12:00:00", "2020-06-01 10:00:00", "0.0000001"]
-# Some rules of every type; a new type of column comes with its own.
-EXAMPLES: dict[str, list[dict[str, Any]]] = {
+# More rules than the one that every type of column brings along.
+MORE: dict[str, list[dict[str, Any]]] = {
     "categorical": [
         {"values": WORDS, "other": True, "nullable": True},
         {"values": [*WORDS, "true", "0", "2020-06-01 08:00:00"], "nullable": True},
@@ -48,16 +48,21 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"min": -5, "max": 1e12, "unit": "microsecond", "nullable": True},
         {"min": 0, "max": 9},
     ],
-    "id": [{}],
-    "drop": [{}],
+    "point": [
+        {"latitude": [-20, -10], "longitude": [177, -178], "grid": [5, 4], "nullable": True},
+        {"latitude": [0, 90], "longitude": [-180, 180], "grid": [1, 100], "decimals": 12},
+    ],
 }
-assert list(EXAMPLES) == list(RULES), "every type of column has its examples here"
 RULES_TO_TRY = {
-    f"{kind} {number}": {"type": kind, **rule}
-    for kind, rules in EXAMPLES.items()
-    for number, rule in enumerate(rules)
+    f"{name} {number}": {"type": name, **rule}
+    for name, kind in RULES.items()
+    for number, rule in enumerate([*MORE.get(name, []), kind.example.rule])
 }
-LEARNT = {name: rule for name, rule in RULES_TO_TRY.items() if rule["type"] not in ("id", "drop")}
+LEARNT = {
+    name: rule
+    for name, rule in RULES_TO_TRY.items()
+    if RULES[rule["type"]](**rule).codec is not None
+}
 
 
 def encoded(data: object, schema: Schema, rows: int | None = None) -> np.ndarray:

@@ -23,22 +23,27 @@ MAY_IMPORT = {
     "curator": {"privacy", "queries", "tables"},
     "release": {"columns", "errors", "files", "privacy", "queries", "schema", "tables"},
     "metrics": {"errors", "schema", "sources", "tables"},
-    "report": {"columns", "errors", "files", "metrics", "privacy", "queries", "release", "schema",
-    "tables"},
+    "report": {
+        "columns", "errors", "files", "metrics", "privacy", "queries", "release", "schema",
+        "tables",
+    },
     "fitting": {
         "columns", "curator", "engines", "errors", "privacy", "queries", "release", "report",
-        "schema",
-        "sources", "tables",
+        "schema", "sources", "tables",
     },
-    "audit": {"discovery", "files", "fitting", "privacy", "release", "schema", "sources", "tables"},
-    "baselines": {"curator", "errors", "fitting", "privacy", "queries", "schema", "sources",
-    "tables"},
-    "benchmark": {"baselines", "datasets", "errors", "files", "metrics", "privacy", "report",
-    "schema"},
+    "audit": {
+        "columns", "discovery", "files", "fitting", "privacy", "release", "schema", "sources",
+        "tables",
+    },
+    "baselines": {
+        "curator", "errors", "fitting", "privacy", "queries", "schema", "sources", "tables",
+    },
+    "benchmark": {
+        "baselines", "datasets", "errors", "files", "metrics", "privacy", "report", "schema",
+    },
     "cli": {
         "audit", "benchmark", "datasets", "discovery", "engines", "errors", "files", "fitting",
-        "metrics",
-        "privacy", "release", "report", "schema", "sources",
+        "metrics", "privacy", "release", "report", "schema", "sources",
     },
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from tabveil.columns import RULES
 from tabveil.privacy import Relation
 from tabveil.schema import Schema
 
@@ -26,62 +27,53 @@ PLAIN = Schema.from_dict(
 )
 USUAL: Row = ("usual", "no", 3.0)
 
+MORE: dict[str, tuple[dict[str, Any], object, object]] = {
+    "size": (
+        {"type": "categorical", "values": ["S", "M", "L"], "ordered": True, "nullable": True},
+        "S",
+        None,
+    ),
+    "height": ({"type": "numerical", "min": 0, "max": 2, "decimals": 1}, 1.5, float("nan")),
+    "weight": ({"type": "numerical", "min": 0, "max": 200}, 70.0, 1e308),
+}
+"""Rules beyond the example of each type, with a cell that follows them and one that does not."""
+
 EVERY_TYPE = Schema.from_dict(
     {
         "columns": {
-            "answer": {"type": "categorical", "values": ["no", "yes"]},
-            "size": {"type": "categorical", "values": ["S", "M", "L"], "ordered": True,
-            "nullable": True},
-            "smokes": {"type": "boolean"},
-            "amount": {"type": "numerical", "min": 0, "max": 7, "decimals": 0,
-            "special_values": [-1, 99]},
-            "height": {"type": "numerical", "min": 0, "max": 2, "decimals": 1},
-            "weight": {"type": "numerical", "min": 0, "max": 200},
-            "born": {"type": "date", "min": "1990-01-01", "max": "2010-01-01"},
-            "seen": {
-                "type": "datetime", "min": "2013-01-01", "max": "2014-01-01", "unit": "hour",
-                "timezone": "Europe/Berlin",
-            },
-            "stay": {"type": "duration", "min": 0, "max": 10, "unit": "hour", "nullable": True},
-            "name": {"type": "id"},
-            "remark": {"type": "drop"},
+            **{name: {"type": name, **kind.example.rule} for name, kind in RULES.items()},
+            **{name: rule for name, (rule, _, _) in MORE.items()},
         },
-        "targets": ["answer", "smokes"],
+        "targets": ["categorical", "boolean"],
     }
-)  # fmt: skip
+)
 TYPICAL: Row = (
-    "no",
-    "S",
-    False,
-    3,
-    1.5,
-    70.0,
-    "2000-02-29",
-    "2013-03-01 12:00",
-    "2:00:00",
-    "x",
-    "?",
+    *(kind.example.usual for kind in RULES.values()),
+    *(usual for _, usual, _ in MORE.values()),
 )
 ODD: Row = (
-    "yes", None, "perhaps", -1, float("nan"), 1e308, "0000-99-99", "2013-03-31 02:30",
-    f"{'9' * 5000}:00:00",
-    "y", "!",
-)  # fmt: skip
+    *(kind.example.odd for kind in RULES.values()),
+    *(odd for _, _, odd in MORE.values()),
+)
 
 LONG = Schema.from_dict(
     {
         "columns": {
-            "place": {"type": "categorical", "values": [f"p{i}" for i in range(140)],
-            "other": True},
+            "place": {
+                "type": "categorical",
+                "values": [f"p{i}" for i in range(140)],
+                "other": True,
+            },
             "trade": {
-                "type": "categorical", "values": ["a", "b", "c", "d"], "groups": {"rest": ["c",
-                "d"]},
+                "type": "categorical",
+                "values": ["a", "b", "c", "d"],
+                "groups": {"rest": ["c", "d"]},
             },
             "answer": {"type": "categorical", "values": ["no", "yes"]},
         },
         "targets": ["answer"],
     }
-)  # fmt: skip
+)
 
 PEOPLE = Schema.from_dict(
     {

@@ -6,6 +6,7 @@ from tabveil.columns.codec import MISSING, OTHER, CategoryCodec, CellCodec, Numb
 from tabveil.columns.ids import Drop, Id
 from tabveil.columns.moments import Date, Datetime, Duration
 from tabveil.columns.numerical import Numerical
+from tabveil.columns.points import Point
 from tabveil.columns.rule import Column
 
 RULES: dict[str, type[Column]] = {
@@ -15,6 +16,7 @@ RULES: dict[str, type[Column]] = {
     "datetime": Datetime,
     "date": Date,
     "duration": Duration,
+    "point": Point,
     "id": Id,
     "drop": Drop,
 }
@@ -35,4 +37,5 @@ __all__ = [
     "Id",
     "NumberCodec",
     "Numerical",
+    "Point",
 ]

@@ -20,7 +20,7 @@ from pydantic import (
 
 from tabveil.columns.cells import Codes, Numbers, Plain, blanks, by_value, is_missing, number_in
 from tabveil.columns.codec import MISSING, OTHER, CategoryCodec
-from tabveil.columns.rule import Column, Flag, plain_list
+from tabveil.columns.rule import Column, Example, Flag, plain_list
 from tabveil.columns.words import check_text, key, shown
 from tabveil.errors import InvalidInput
 
@@ -45,6 +45,8 @@ def _groups(groups: object) -> object:
 
 class Categorical(Column):
     """A column with a public list of values."""
+
+    example = Example({"values": ["no", "yes"]}, usual="yes", odd="perhaps")
 
     type: Literal["categorical", "boolean"] = "categorical"
     values: Annotated[tuple[Value, ...], BeforeValidator(plain_list)]
@@ -100,6 +102,8 @@ class Categorical(Column):
 
 class Boolean(Categorical):
     """True or false."""
+
+    example = Example({}, usual=True, odd="perhaps")
 
     type: Literal["boolean"] = "boolean"
     values: Annotated[tuple[Value, ...], BeforeValidator(plain_list)] = (False, True)
@@ -183,7 +187,7 @@ class ListCodec(CategoryCodec):
         return pa.concat_arrays([self.levels, nothing]).take(pa.array(codes))
 
     @cached_property
-    def levels(self) -> pa.Array:  # type: ignore[override]
+    def levels(self) -> pa.Array:
         kind = self._arrow_type()
         values: list[object] = [*self.rule.values, *[OTHER] * self.rule.other]
         if kind == pa.string():

@@ -4,6 +4,7 @@ A column is learnt as categories (`CategoryCodec`) or as numbers (`NumberCodec`)
 code. A number is a number, and where special or missing values are allowed also a code that says
 its kind."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Protocol
@@ -28,8 +29,12 @@ class CellCodec(ABC):
     ruler: str | None  # quantities with the same ruler can be compared; None where cells are none
     decimals: int | None  # of quantities; None where they are not rounded
     summable: bool  # whether quantities can be added up
-    levels: pa.Array | None = None  # the values that cells can have, where they are a list
     ordered: bool = False  # whether that list is in order
+
+    @property
+    def levels(self) -> pa.Array | None:
+        """The values that cells can have, where they are a list."""
+        return None
 
     @property
     def missing(self) -> int | None:
@@ -67,12 +72,14 @@ class CellCodec(ABC):
 
 
 class CategoryCodec(CellCodec):
-    """Cells as codes: first the declared ones, then perhaps OTHER, then perhaps missing."""
+    """Cells as codes: first the declared ones, then perhaps OTHER, then perhaps missing.
+
+    Unless a type says otherwise, cells are no quantities: constraints do not compare or add them.
+    """
 
     declared: int  # how many codes stand for something declared
-    groups: Mapping[
-        str, tuple[str, ...]
-    ]  # labels that are learnt together, by the name of their group
+    groups: Mapping[str, tuple[str, ...]]  # labels that are learnt together, by their group's name
+    ruler: str | None = None
     decimals = 0
     summable = True
 
@@ -87,6 +94,25 @@ class CategoryCodec(CellCodec):
     @abstractmethod
     def declared_code(self, value: object) -> int | None:
         """The code of a value as people write it, if it is declared."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return math.nan, math.nan
+
+    def quantity(self, value: object) -> float:
+        return math.nan
+
+    def on_line(self, codes: Codes, numbers: Numbers) -> Numbers:
+        return np.full(len(codes), math.nan)
+
+    def from_line(self, quantities: Numbers) -> tuple[Codes, Numbers]:
+        return np.zeros(len(quantities), np.int32), quantities
+
+    def above(self, quantities: Numbers, *, strict: bool) -> Numbers:
+        return quantities
+
+    def below(self, quantities: Numbers, *, strict: bool) -> Numbers:
+        return quantities
 
 
 class NumberRule(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, StrictInt, StrictStr, model_validator
 
-from tabveil.columns.rule import Column
+from tabveil.columns.rule import Column, Example
 from tabveil.columns.words import LONGEST, check_text
 from tabveil.errors import InvalidInput
 
@@ -17,6 +17,8 @@ SIGNS = {"#": string.digits, "@": string.ascii_uppercase}
 
 class Id(Column):
     """Names of rows: the real ones are never read, synthetic rows get new ones, each once."""
+
+    example = Example({}, usual="x", odd="y")
 
     type: Literal["id"] = "id"
     style: Literal["sequence", "uuid", "pattern"] = "sequence"
@@ -80,6 +82,8 @@ class Id(Column):
 
 class Drop(Column):
     """A column that stays behind: free text, names, notes."""
+
+    example = Example({}, usual="?", odd="!")
 
     type: Literal["drop"] = "drop"
     nullable: Literal[False] = False

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, StrictStr, model_validator
 from tabveil.columns.cells import Numbers, Objects, laid_out, number_in, numbers_in, once_each
 from tabveil.columns.codec import NumberCodec, NumberLine
 from tabveil.columns.numerical import Numerical, plain_quantity, plain_words
-from tabveil.columns.rule import Column, Flag, Number
+from tabveil.columns.rule import Column, Example, Flag, Number
 from tabveil.columns.words import LONGEST, check_text, key, short, shown
 from tabveil.errors import InvalidInput
 
@@ -56,6 +56,12 @@ class Datetime(Column):
     With a `timezone`, moments are instants, and texts and clock times without an offset are local
     there; without one, they are readings of a clock, and moments with an offset are read in UTC.
     """
+
+    example = Example(
+        {"min": "2013-01-01", "max": "2014-01-01", "unit": "hour", "timezone": "Europe/Berlin"},
+        usual="2013-03-01 12:00",
+        odd="2013-03-31 02:30",  # a time that no clock showed
+    )
 
     type: Literal["datetime", "date"] = "datetime"
     min: Moment
@@ -128,6 +134,10 @@ class Datetime(Column):
 class Date(Datetime):
     """Days between public bounds."""
 
+    example = Example(
+        {"min": "1990-01-01", "max": "2010-01-01"}, usual="2000-02-29", odd="0000-99-99"
+    )
+
     type: Literal["date"] = "date"
     unit: Literal["day"] = "day"
     timezone: None = None
@@ -135,6 +145,12 @@ class Date(Datetime):
 
 class Duration(Column):
     """Lengths of time, in whole units between public bounds."""
+
+    example = Example(
+        {"min": 0, "max": 10, "unit": "hour", "nullable": True},
+        usual="2:00:00",
+        odd=f"{'9' * 5000}:00:00",
+    )
 
     type: Literal["duration"] = "duration"
     min: Number

@@ -11,13 +11,17 @@ from pydantic import BeforeValidator, model_validator
 
 from tabveil.columns.cells import Numbers, numbers_in
 from tabveil.columns.codec import NumberCodec, NumberLine
-from tabveil.columns.rule import Column, Flag, Number, Places, plain_list
+from tabveil.columns.rule import Column, Example, Flag, Number, Places, plain_list
 from tabveil.columns.words import short
 from tabveil.errors import InvalidInput
 
 
 class Numerical(Column):
     """A column of numbers inside public bounds."""
+
+    example = Example(
+        {"min": 0, "max": 7, "decimals": 0, "special_values": [-1, 99]}, usual=3, odd=-1
+    )
 
     type: Literal["numerical"] = "numerical"
     min: Number

@@ -3,8 +3,8 @@
 import datetime
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,22 +46,31 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    wanted: ClassVar[dict[str, str]] = {}  # what keys accept that no other rule has
+
+    @classmethod
+    def wants(cls, field: str, otherwise: str) -> str:
+        """What a key accepts, in words."""
+        return (WANTED | cls.wanted).get(field, otherwise)
+
     def __init__(self, /, **data: Any) -> None:
         try:
             super().__init__(**data)
         except ValidationError as error:
-            raise _refusal(error, type(self).model_fields) from None
+            raise _refusal(error, type(self)) from None
 
 
-def _refusal(error: ValidationError, known: Iterable[str]) -> InvalidInput:
+def _refusal(error: ValidationError, rule: type[Rule]) -> InvalidInput:
     first = error.errors(include_url=False, include_input=False)[0]
     field = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
-        return InvalidInput(f"{shown(field)} is not a known key.", did_you_mean(field, known))
+        return InvalidInput(
+            f"{shown(field)} is not a known key.", did_you_mean(field, rule.model_fields)
+        )
     if first["type"] == "missing":
-        return InvalidInput(f"{field} is missing.", f"It must be {WANTED.get(field, 'given')}.")
+        return InvalidInput(f"{field} is missing.", f"It must be {rule.wants(field, 'given')}.")
     return InvalidInput(
-        f"{field} must be {WANTED.get(field, 'something else')}.", _field_hint(field)
+        f"{field} must be {rule.wants(field, 'something else')}.", _field_hint(field)
     )
 
 
@@ -74,8 +83,18 @@ def _field_hint(field: str) -> str:
     return ""
 
 
+class Example(NamedTuple):
+    """A rule of a type, a cell that follows it and one that does not; tests and audits try them."""
+
+    rule: dict[str, Any]  # without its type
+    usual: object
+    odd: object
+
+
 class Column(Rule):
     """The rule of one column; a column type is a subclass, and an entry in `RULES`."""
+
+    example: ClassVar[Example]
 
     type: str
     nullable: bool

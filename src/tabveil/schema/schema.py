@@ -21,7 +21,7 @@ from pydantic import (
 
 from tabveil.columns import RULES, CategoryCodec, CellCodec, Column, NumberCodec
 from tabveil.columns.codec import NumberRule
-from tabveil.columns.rule import WANTED, Rule, plain_list, plain_lists, text_keys
+from tabveil.columns.rule import Rule, plain_list, plain_lists, text_keys
 from tabveil.columns.words import check_text, did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
@@ -79,6 +79,7 @@ def _rule(name: str, rule: object) -> Column:
             "For example {type: numerical, min: 16, max: 99}.",
         )
     _check_type(column, rule)
+    wants = RULES[rule["type"]].wants
     for entry, value in rule.items():
         if not isinstance(entry, str):
             raise InvalidInput(
@@ -91,7 +92,7 @@ def _rule(name: str, rule: object) -> Column:
                 else ""
             )
             raise InvalidInput(
-                f"{column}: {entry} is still TODO; fill in {WANTED.get(entry, 'a value')}.",
+                f"{column}: {entry} is still TODO; fill in {wants(entry, 'a value')}.",
                 f"Take it from public knowledge, not from the data.{others}",
             )
     try:
