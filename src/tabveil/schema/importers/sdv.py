@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tabveil.columns import Boolean, Categorical, Date, Datetime, Duration, Id
+from tabveil.columns import Boolean, Categorical, Datetime, Id
 from tabveil.errors import InvalidInput
 from tabveil.schema import TODO, Schema
 from tabveil.schema.importers.tool import Document, Tool, mapping, numerical
@@ -71,14 +71,12 @@ def write(schema: Schema) -> Document:
                 columns[name] = {"sdtype": "boolean"}
             case Categorical():
                 columns[name] = {"sdtype": "categorical"}
-            case Date() | Datetime():
+            case Datetime():
                 columns[name] = {"sdtype": "datetime", "datetime_format": rule.format or _iso(rule)}
             case Id():
                 columns[name] = {"sdtype": "id"} | (
                     {"regex_format": _regex(rule)} if rule.pattern else {}
                 )
-            case Duration():
-                columns[name] = {"sdtype": "numerical"}
             case _:
                 columns[name] = {"sdtype": "numerical" if name in schema.numbers else "text"}
     keys = [name for name, rule in schema.columns.items() if isinstance(rule, Id)]
