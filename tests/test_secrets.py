@@ -232,7 +232,7 @@ def test_a_release_is_json_and_plain_arrays_and_nothing_else(outcome: Outcome) -
     for file in outcome.folder.glob("*.json"):
         json.loads(file.read_text(encoding="utf-8"))
     with np.load(outcome.folder / "table.npz", allow_pickle=False) as arrays:
-        assert set(arrays.files) == {"probabilities", "numbers", "slack"}
+        assert set(arrays.files) == {"probabilities", "positions", "slack"}
         for name in arrays.files:
             assert (
                 arrays[name].dtype.kind == "f"

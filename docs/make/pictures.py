@@ -105,7 +105,7 @@ def _three_views(title: str, frame: pd.DataFrame, colour: str) -> Any:
 def rank_space(rows: int = ROWS) -> Any:
     """Wages, the estimate of their ranks that noisy counts give, and what the ranks look like."""
     schema = CENSUS.schema()
-    ranks = tv.RAPpp(schema, epsilon=1.0).fit(CENSUS.frame(rows, 0)).release_.scale
+    ranks = tv.RAPpp(schema, epsilon=1.0).fit(CENSUS.frame(rows, 0)).release_.placement
     table = _encoded(CENSUS.frame(rows, 0), schema)
     column = schema.numerical.index("wage")
     wage, place = table.numbers[:, column], ranks.positions(table)[:, column] / GRID

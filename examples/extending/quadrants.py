@@ -1,6 +1,5 @@
 """Quadrants: how many rows have both of two numbers low, one of them, or neither."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Self
@@ -11,9 +10,10 @@ import numpy as np
 
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step
+from tabveil.queries.sides import ByColumn, Side
 from tabveil.tables.table import Domain
 
-CELLS = ("both low", "first low", "second low", "both high")
+HALVES = ("low", "high")
 
 
 @jax.tree_util.register_dataclass
@@ -47,13 +47,11 @@ class Quadrants(QueryFamily):
 
     @property
     def filled(self) -> np.ndarray:
-        return np.ones((len(self.pairs), len(CELLS)), bool)
+        return np.ones((len(self.pairs), len(HALVES) ** 2), bool)
 
     def take(self, picks: Array) -> Self:
         return type(self)(self.pairs[picks])
 
-    def describe(self, query: int, domain: Domain) -> str:
-        return " and ".join(domain.numerical[int(number)] for number in self.pairs[query])
-
-    def cell_names(self, query: int, domain: Domain) -> Sequence[str]:
-        return list(CELLS)
+    def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
+        columns = [domain.numerical[int(number)] for number in self.pairs[query]]
+        return tuple(ByColumn(column, HALVES) for column in columns)

@@ -11,6 +11,7 @@ import numpy as np
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
 from tabveil.queries.measurement import Measurement
+from tabveil.queries.sides import ByColumn
 from tabveil.tables.placement import Lattice, Placement
 from tabveil.tables.table import Domain, Table
 
@@ -91,8 +92,8 @@ class Curator:
         counts, scale = self._door.counts(
             "row count", rho, exact, squared=self.protection.squared(queries=1), cells=1
         )
+        self.published.append(Measurement.of("row count", (), counts, scale))
         [noisy] = counts.tolist()
-        self.published.append(Measurement("row count", "all rows", scale, ("all",), (noisy,)))
         return max(1, int(noisy))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
@@ -194,10 +195,8 @@ class Curator:
         found = np.split(noisy, np.cumsum(sizes)[:-1])
         for column, (runs, noisy_counts) in enumerate(zip(asked, found, strict=True)):
             if len(runs):
-                cells, shown = tuple(lattice.words(column, runs)), tuple(noisy_counts.tolist())
-                self.published.append(
-                    Measurement("distributions", lattice.names[column], scale, cells, shown)
-                )
+                side = ByColumn(lattice.names[column], tuple(lattice.parts(column, runs)))
+                self.published.append(Measurement.of("distributions", [side], noisy_counts, scale))
         return NoisyCounts(found, scale)
 
     def categories(self, axes: Sequence[int], domain: Domain, rho: Fraction) -> NoisyCounts:
@@ -219,12 +218,8 @@ class Curator:
         )
         found = np.split(noisy_counts, np.cumsum(sizes)[:-1])
         for axis, noisy in zip(axes, found, strict=True):
-            shown = tuple(noisy.tolist())
-            self.published.append(
-                Measurement(
-                    "categories", domain.axes[axis].name, scale, domain.axes[axis].labels, shown
-                )
-            )
+            side = ByColumn(domain.axes[axis].name, domain.axes[axis].labels)
+            self.published.append(Measurement.of("categories", [side], noisy, scale))
         return NoisyCounts(found, scale)
 
     def _exact_points(self, lattice: Lattice) -> list[np.ndarray]:

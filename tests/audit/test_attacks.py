@@ -16,7 +16,8 @@ from tabveil.audit.attacks.density import SCHEMA, epsilon_of_guesses, people, su
 from tabveil.audit.estimator import SHOWN
 from tabveil.privacy import OpenDPNoise
 
-AGES = "0 to 39", "40 to 99"
+SEX = {"type": "column", "column": "sex", "classes": False, "parts": ["F", "M"]}
+ILL = {"type": "column", "column": "ill", "classes": True, "parts": ["no", "yes"]}
 HALF_A_CELL = 0.5  # where the evidence for and against someone cancels
 
 
@@ -54,6 +55,10 @@ def test_silence_says_what_it_is() -> None:
     assert noise.top(scores, 3, 10.0).tolist() == [1, 2, 3]
 
 
+def ages(*parts: list[int] | str) -> dict:
+    return {"type": "column", "column": "age", "classes": False, "parts": list(parts)}
+
+
 def release(folder: Path, measurements: list[dict]) -> Path:
     columns = {
         "age": {"type": "numerical", "min": 0, "max": 99},
@@ -66,67 +71,56 @@ def release(folder: Path, measurements: list[dict]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("family", "query", "cells", "exact"),
+    ("family", "sides", "exact", "here"),
     [
-        ("row count", "all rows", ["all"], [3]),
-        ("cross-tables", "sex", ["F", "M"], [2, 1]),
+        ("row count", [], 3, ()),
+        ("cross-tables", [SEX], [2, 1], (0,)),
+        ("cross-tables", [SEX, ages([0, 39], [40, 99])], [[1, 1], [0, 1]], (0, 1)),
         (
             "cross-tables",
-            "sex × age",
-            ["F × 0 to 39", "F × 40 to 99", "M × 0 to 39", "M × 40 to 99"],
-            [1, 1, 0, 1],
+            [ILL, ages([0, 39], [40, 99]), SEX],
+            [[[1, 0], [0, 1]], [[0, 0], [1, 0]]],
+            (1, 1, 0),
         ),
-        (
-            "cross-tables",
-            "age × sex × ill",
-            [
-                f"{ill} × {age} × {sex}"
-                for ill in ("no", "yes")
-                for age in ("0 to 39", "40 to 99")
-                for sex in "FM"
-            ],
-            [1, 0, 0, 1, 0, 0, 1, 0],
-        ),
-        ("distributions", "age", ["30", "31 to 50"], [1, 1]),
+        ("distributions", [ages([30, 30], [31, 50])], [1, 1], (1,)),
     ],
 )
 @pytest.mark.parametrize("present", [False, True])
-def test_the_words_of_a_release_tell_in_which_cell_someone_is(
-    family: str, query: str, cells: list[str], exact: list[int], present: bool, tmp_path: Path
+def test_the_measurements_of_a_release_tell_in_which_cell_someone_is(
+    family: str, sides: list[dict], exact: list | int, here: tuple, present: bool, tmp_path: Path
 ) -> None:
     known = pd.DataFrame({"age": [30, 50, 60], "sex": ["F", "F", "M"], "ill": ["no", "yes", "no"]})
     target = pd.DataFrame({"age": [45], "sex": ["F"], "ill": ["yes"]})
-    here = {"row count": 0, "sex": 0, "sex × age": 1, "age × sex × ill": 6, "age": 1}.get(query, 0)
-    counts = [count + (present and cell == here) for cell, count in enumerate(exact)]
+    counts = np.array(exact)
+    counts[here] += present
     measured = {
         "family": family,
-        "query": query,
         "standard_error": 2.0,
-        "cells": cells,
-        "counts": counts,
+        "sides": sides,
+        "counts": counts.tolist(),
     }
     expected = (present - HALF_A_CELL) / 2.0**2
     assert evidence(release(tmp_path, [measured]), known, target) == pytest.approx(expected)
 
 
-def test_what_cannot_be_read_or_does_not_count_the_target_says_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("family", "side"),
+    [
+        ("projected histograms", {"type": "line", "weights": {"age": 0.1}, "edges": [1.0]}),
+        ("distributions", ages([0, 9], [90, 99])),
+        ("distributions", ages("missing", [90, 99])),
+        ("cross-tables", {**SEX, "parts": ["F × M", "M"]}),
+        ("cross-tables", ages([0, 45], [45, 99])),
+        ("cross-tables", ages([0, 30], [30, 99])),
+    ],
+)
+def test_what_cannot_be_read_or_does_not_count_the_target_says_nothing(
+    family: str, side: dict, tmp_path: Path
+) -> None:
     known = pd.DataFrame({"age": [30], "sex": ["F"], "ill": ["no"]})
     target = pd.DataFrame({"age": [45], "sex": ["F"], "ill": ["yes"]})
-    common = {"standard_error": 2.0, "counts": [9, 9]}
-    measured = [
-        {
-            "family": "projected histograms",
-            "query": "+0.1·age, by ill",
-            "cells": ["up to 1", "above 1"],
-            **common,
-        },
-        {"family": "distributions", "query": "age", "cells": ["0 to 9", "90 to 99"], **common},
-        {"family": "distributions", "query": "age", "cells": ["missing", "90 to 99"], **common},
-        {"family": "cross-tables", "query": "sex", "cells": ["F × M", "M"], **common},
-        {"family": "cross-tables", "query": "age", "cells": ["0 to 45", "45 to 99"], **common},
-        {"family": "cross-tables", "query": "age", "cells": ["0 to 30", "30 to 99"], **common},
-    ]
-    assert evidence(release(tmp_path, measured), known, target) == 0.0
+    measured = {"family": family, "standard_error": 2.0, "sides": [side], "counts": [9, 9]}
+    assert evidence(release(tmp_path, [measured]), known, target) == 0.0
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ from tabveil.queries import (
     real_rows,
 )
 from tabveil.queries.pairs import products_within
+from tabveil.queries.sides import cells_in_words, query_in_words
 from tabveil.schema import Schema
 from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Domain, Table
@@ -198,7 +199,7 @@ def test_marginals_count_like_a_cross_table(schema: Schema, domain: Domain) -> N
         for cell in itertools.product(*(range(domain.sizes[p]) for p in places))
     ]
     assert found.tolist() == wanted
-    assert len(family.cell_names(0, domain)) == len(wanted)
+    assert [side.name for side in family.sides(0, domain)] == names
 
 
 def test_projected_histograms_count_rows_between_the_cuts_of_their_direction(
@@ -212,7 +213,7 @@ def test_projected_histograms_count_rows_between_the_cuts_of_their_direction(
     for query in range(20):
         cuts = family.first[query] + family.step[query] * np.arange(5)
         inside = np.searchsorted(cuts, positions @ family.directions[query].astype(np.int64))
-        target = names.index(family.classes.group_of(family.blocks[query]))
+        target = names.index(family.classes.sides(family.blocks[query])[0].column)
         expected = np.zeros((6, domain.sizes[target]), int)
         np.add.at(expected, (inside, table.codes[:, target]), 1)
         assert found[query][family.filled[query]].tolist() == expected.ravel().tolist()
@@ -224,7 +225,8 @@ def test_numbers_that_can_be_missing_take_no_part_in_a_direction() -> None:
     family = random_projected_histograms(domain, 9, 4, np.random.default_rng(0))
     age, wage = family.directions[:, domain.numerical.index("age")], family.directions[:, 1]
     assert not age.any() and wage.all()
-    assert "·age" not in family.describe(0, domain) and "·wage" in family.describe(0, domain)
+    line = family.sides(0, domain)[0].name
+    assert "·age" not in line and "·wage" in line
 
 
 def test_mixed_marginals_count_rows_at_or_below_their_bounds(
@@ -239,7 +241,7 @@ def test_mixed_marginals_count_rows_at_or_below_their_bounds(
         below = (positions[:, column] <= bound).all(axis=1)
         target = domain.targets[
             [domain.axes[t].name for t in domain.targets].index(
-                family.classes.group_of(family.blocks[query])
+                family.classes.sides(family.blocks[query])[0].column
             )
         ]
         wanted = [
@@ -277,8 +279,9 @@ def test_padding_is_never_counted(
 
 def test_every_query_can_be_put_into_words(family: QueryFamily, domain: Domain) -> None:
     for query in range(len(family)):
-        assert family.describe(query, domain)
-        assert len(family.cell_names(query, domain)) == family.cells[query]
+        sides = family.sides(query, domain)
+        assert query_in_words(sides)
+        assert len(set(cells_in_words(sides))) == family.cells[query]
 
 
 def test_two_hundred_thousand_queries_fit_in_memory_and_answer_in_chunks(
@@ -325,7 +328,7 @@ def test_cross_tables_agree_with_marginals_and_bins(schema: Schema, domain: Doma
             for cell in itertools.product(*map(range, sizes))
         ]
         found = family.cells_in(tally, np.array([query]))[0][family.filled[query]]
-        assert found.tolist() == wanted, family.describe(query, domain)
+        assert found.tolist() == wanted, query_in_words(family.sides(query, domain))
 
 
 def test_the_gradient_of_cross_tables_is_the_derivative(domain: Domain) -> None:
@@ -354,9 +357,9 @@ def test_a_number_and_its_special_values_are_one_column_of_a_cross_table() -> No
     }
     domain = Codec(Schema.from_dict({"columns": columns})).domain
     pairs = Pairs.over(domain, [np.array([GRID // 2])], most_cells=100, names=[["low", "high"]])
-    queries = [pairs.describe(query, domain) for query in range(len(pairs))]
+    queries = [query_in_words(pairs.sides(query, domain)) for query in range(len(pairs))]
     assert queries == ["sex", "wage", "sex × wage"]
-    assert pairs.cell_names(1, domain) == ["special 0", "missing", "low", "high"]
+    assert cells_in_words(pairs.sides(1, domain)) == ["special 0", "missing", "low", "high"]
     kinds = np.array([0, 0, 1, 2, 2], np.int32)
     codes, positions = (
         np.stack([np.array([0, 1, 1, 0, 1]), kinds], 1),

@@ -337,13 +337,8 @@ def _measurements(result: Result) -> Iterable[Measurement]:
             continue
         queries = workload.families[answer.family].take(answer.picks)
         for number, (counts, filled) in enumerate(zip(answer.counts, queries.filled, strict=True)):
-            yield Measurement(
-                family=queries.name,
-                query=queries.describe(number, workload.domain),
-                standard_error=answer.scale,
-                cells=tuple(queries.cell_names(number, workload.domain)),
-                counts=tuple(int(count) for count in counts[filled]),
-            )
+            sides = queries.sides(number, workload.domain)
+            yield Measurement.of(queries.name, sides, counts[filled], answer.scale)
 
 
 def _request(

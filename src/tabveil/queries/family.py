@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tabveil.queries.rows import Array, Hard, Rows, Step, real_rows
+from tabveil.queries.sides import Side
 from tabveil.tables.table import Domain
 
 BATCH = 4096
@@ -111,12 +112,9 @@ class QueryFamily(ABC):
         """The queries at these places."""
 
     @abstractmethod
-    def describe(self, query: int, domain: Domain) -> str:
-        """One query in words."""
-
-    @abstractmethod
-    def cell_names(self, query: int, domain: Domain) -> list[str]:
-        """The existing cells of one query in words, in the order of `filled`."""
+    def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
+        """What one query asks for: the axes of its existing cells, which stand in the order of
+        `filled`."""
 
     @property
     def footprint(self) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tabveil.queries.family import QueryFamily, padded
 from tabveil.queries.rows import Array, Rows, Step, nobody
+from tabveil.queries.sides import ByColumn, Side
 from tabveil.tables.table import Domain
 
 
@@ -65,15 +66,9 @@ class Marginals(QueryFamily):
             domain.axes[int(np.searchsorted(domain.offsets, s, "right")) - 1].name for s in starts
         ]
 
-    def describe(self, query: int, domain: Domain) -> str:
-        return " × ".join(self.columns(query, domain))
-
-    def cell_names(self, query: int, domain: Domain) -> list[str]:
+    def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
         labels = {axis.name: axis.labels for axis in domain.axes}
-        return [
-            " × ".join(cell)
-            for cell in itertools.product(*(labels[c] for c in self.columns(query, domain)))
-        ]
+        return tuple(ByColumn(name, labels[name]) for name in self.columns(query, domain))
 
 
 def _all_products(some: jax.Array, more: jax.Array) -> jax.Array:

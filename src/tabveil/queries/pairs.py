@@ -18,7 +18,9 @@ import numpy as np
 from tabveil.queries.counting import Counting
 from tabveil.queries.family import NoisyShares, QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Hard, Rows, Step, everyone
+from tabveil.queries.sides import ByColumn, Side
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
+from tabveil.tables.placement import Part
 from tabveil.tables.table import Domain
 
 
@@ -28,7 +30,7 @@ class CutColumn:
     number."""
 
     name: str
-    labels: tuple[str, ...]
+    labels: tuple[Part, ...]
     runs: tuple[
         tuple[int, int], ...
     ]  # [start, stop) of the cells; special values stand far from the bins
@@ -160,13 +162,13 @@ class Pairs(QueryFamily):
         domain: Domain,
         edges: Sequence[np.ndarray],
         most_cells: int,
-        names: Sequence[Sequence[str]] | None = None,
+        names: Sequence[Sequence[Part]] | None = None,
     ) -> Self:
         """Every column alone, every pair for all rows, and every pair of the other columns for each
         target.
 
-        `edges` are the grid positions between the bins of each number, `names` what to call the
-        bins. Cross-tables of more than `most_cells` cells are left out."""
+        `edges` are the grid positions between the bins of each number, `names` what to know the
+        bins by. Cross-tables of more than `most_cells` cells are left out."""
         names = names or [[f"bin {i + 1}" for i in range(len(between) + 1)] for between in edges]
         runs = [
             (start, start + size) for start, size in zip(domain.offsets, domain.sizes, strict=True)
@@ -432,19 +434,17 @@ class Pairs(QueryFamily):
         gap = self.table_of(rows, step) / rows.cells.shape[1] - known.shares
         return jnp.sum(known.weights * gap**2)
 
-    # -- words -------------------------------------------------------------------------------------
+    # -- what is asked -----------------------------------------------------------------------------
 
-    def describe(self, query: int, domain: Domain) -> str:
+    def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
         i, j, group = self.layout.queries[query]
-        names = [self.layout.columns[i].name] + [self.layout.columns[j].name] * (i != j)
-        return " × ".join([*names, *[self.layout.groups[group][0]] * (group > 0)])
-
-    def cell_names(self, query: int, domain: Domain) -> list[str]:
-        i, j, group = self.layout.queries[query]
-        columns = self.layout.columns
-        classes = [c for c in columns if c.name == self.layout.groups[group][0]] if group else []
-        factors = [*classes, columns[i], *[columns[j]] * (i != j)]
-        return [" × ".join(labels) for labels in product(*(c.labels for c in factors))]
+        columns, within = self.layout.columns, self.layout.groups[group][0]
+        classes = [c for c in columns if c.name == within] if group else []
+        asked = [columns[i]] if i == j else [columns[i], columns[j]]
+        return (
+            *(ByColumn(column.name, column.labels, classes=True) for column in classes),
+            *(ByColumn(column.name, column.labels) for column in asked),
+        )
 
 
 @jax.jit

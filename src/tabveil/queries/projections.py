@@ -4,7 +4,6 @@ A halfspace asks one thing about a direction. A histogram asks for every bin at 
 same: a row is in one bin of it."""
 
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import ClassVar, Self
 
 import jax
@@ -13,7 +12,8 @@ import numpy as np
 
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone
-from tabveil.queries.thresholds import Classes, in_words, random_blocks, weighted_sum
+from tabveil.queries.sides import AlongLine, Side
+from tabveil.queries.thresholds import Classes, random_blocks, weighted_sum, weights_of
 from tabveil.tables.table import Domain
 
 BATCH = 2**14  # rows counted at once
@@ -89,16 +89,11 @@ class ProjectedHistograms(QueryFamily):
             blocks=self.blocks[picks],
         )
 
-    def describe(self, query: int, domain: Domain) -> str:
-        line = in_words(np.asarray(self.directions)[query] * (GRID / self.unit), domain)
-        return f"{line}, by {self.classes.group_of(self.blocks[query])}"
-
-    def cell_names(self, query: int, domain: Domain) -> list[str]:
-        cuts = (self.first[query] + self.step[query] * np.arange(self.bins - 1)) / self.unit
-        places = [*(f"up to {cut:.3f}" for cut in cuts), f"above {cuts[-1]:.3f}"]
-        block = np.asarray(self.blocks)[query]
-        labels = [self.classes.labels[c] for c in block[self.classes.there(block)]]
-        return [" × ".join(filter(None, names)) for names in product(places, labels)]
+    def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
+        weights = weights_of(self.directions[query], self.unit, domain)
+        edges = (self.first[query] + self.step[query] * np.arange(self.bins - 1)) / self.unit
+        line = AlongLine(weights, tuple(edges.tolist()))
+        return (line, *self.classes.sides(self.blocks[query]))
 
 
 def random_projected_histograms(

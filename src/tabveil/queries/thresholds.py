@@ -4,7 +4,6 @@ once."""
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import ClassVar, Self
 
 import jax
@@ -13,6 +12,7 @@ import numpy as np
 
 from tabveil.queries.family import QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone, nobody
+from tabveil.queries.sides import Bound, ByColumn, Side, UnderBounds
 from tabveil.tables.table import Domain
 
 
@@ -23,8 +23,9 @@ class Classes:
 
     # [classes, categories]: the cells multiplied to make a class; the last class is empty
     factors: Array
-    names: tuple[str, ...] = field(metadata={"static": True})  # of the groups
-    labels: tuple[str, ...] = field(metadata={"static": True})  # of the classes
+    columns: tuple[tuple[ByColumn, ...], ...] = field(
+        metadata={"static": True}
+    )  # of each group; none for all rows
     groups: tuple[tuple[int, ...], ...] = field(
         metadata={"static": True}
     )  # classes that share their columns
@@ -33,7 +34,7 @@ class Classes:
     def of(cls, columns: Sequence[Sequence[int]], domain: Domain) -> Self:
         """One group per combination of axes; the empty combination is the group of all rows."""
         factors: list[list[int]] = []
-        groups, names, labels = [], [], []
+        groups, sides = [], []
         for axes in columns:
             cells = np.meshgrid(
                 *[domain.offsets[a] + np.arange(domain.sizes[a]) for a in axes], indexing="ij"
@@ -42,24 +43,21 @@ class Classes:
                 np.stack([c.ravel() for c in cells], 1).tolist() if axes else [[everyone(domain)]]
             )
             groups.append(tuple(range(len(factors), len(factors) + len(made))))
-            names.append(" × ".join(domain.axes[a].name for a in axes) or "all rows")
-            labels += [
-                " × ".join(combination)
-                for combination in product(*(domain.axes[a].labels for a in axes))
-            ]
+            named = [domain.axes[axis] for axis in axes]
+            sides.append(tuple(ByColumn(a.name, a.labels, classes=True) for a in named))
             factors += made
         factors.append([nobody(domain)])
-        return cls(padded(factors, everyone(domain)), tuple(names), tuple(labels), tuple(groups))
+        return cls(padded(factors, everyone(domain)), tuple(sides), tuple(groups))
 
     def members(self, rows: Rows) -> jax.Array:
         """How much each row belongs to each class, [classes, rows]."""
         return rows.cells[self.factors].prod(axis=1)
 
-    def group_of(self, block: Array) -> str:
-        """The name of the columns whose classes stand in a block."""
+    def sides(self, block: Array) -> tuple[ByColumn, ...]:
+        """The columns whose classes stand in a block."""
         first = int(block[0])
         return next(
-            name for name, group in zip(self.names, self.groups, strict=True) if first in group
+            sides for sides, group in zip(self.columns, self.groups, strict=True) if first in group
         )
 
     def there(self, blocks: Array) -> np.ndarray:
@@ -89,9 +87,13 @@ class ClassConditional(QueryFamily):
     def filled(self) -> np.ndarray:
         return self.classes.there(self.blocks)
 
-    def cell_names(self, query: int, domain: Domain) -> list[str]:
-        block = np.asarray(self.blocks)[query]
-        return [self.classes.labels[c] for c in block[self.filled[query]]]
+    def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
+        bounds = UnderBounds(self.bounds_of(query, domain))
+        return (bounds, *self.classes.sides(self.blocks[query]))
+
+    @abstractmethod
+    def bounds_of(self, query: int, domain: Domain) -> tuple[Bound, ...]:
+        """The inequalities of one query."""
 
 
 @jax.tree_util.register_dataclass
@@ -119,10 +121,9 @@ class LinearThresholds(ClassConditional):
             blocks=self.blocks[picks],
         )
 
-    def describe(self, query: int, domain: Domain) -> str:
-        line = in_words(np.asarray(self.directions)[query] * (GRID / self.unit), domain)
-        group = self.classes.group_of(self.blocks[query])
-        return f"{line} ≤ {np.asarray(self.offsets)[query] / self.unit:.3f}, by {group}"
+    def bounds_of(self, query: int, domain: Domain) -> tuple[Bound, ...]:
+        weights = weights_of(self.directions[query], self.unit, domain)
+        return (Bound(weights, float(self.offsets[query] / self.unit)),)
 
 
 @jax.tree_util.register_dataclass
@@ -152,10 +153,9 @@ class MixedMarginals(ClassConditional):
             self, columns=self.columns[picks], bounds=self.bounds[picks], blocks=self.blocks[picks]
         )
 
-    def describe(self, query: int, domain: Domain) -> str:
+    def bounds_of(self, query: int, domain: Domain) -> tuple[Bound, ...]:
         pairs = zip(np.asarray(self.columns)[query], np.asarray(self.bounds)[query], strict=True)
-        line = " and ".join(f"{domain.numerical[c]} ≤ {b / GRID:.3f}" for c, b in pairs)
-        return f"{line}, by {self.classes.group_of(self.blocks[query])}"
+        return tuple(Bound({domain.numerical[c]: 1.0}, float(b / GRID)) for c, b in pairs)
 
 
 def random_linear_thresholds(
@@ -204,11 +204,10 @@ def random_prefix_marginals(
     return random_mixed_marginals(domain, count, random, labels=[()], numbers=numbers)
 
 
-def in_words(weights: np.ndarray, domain: Domain) -> str:
-    """A weighted sum of numbers."""
-    return " ".join(
-        f"{w:+.3f}·{name}" for w, name in zip(weights, domain.numerical, strict=True) if w
-    )
+def weights_of(direction: Array, unit: float, domain: Domain) -> dict[str, float]:
+    """The weights of a direction, for positions between 0 and 1."""
+    weights = (np.asarray(direction) * (GRID / unit)).tolist()
+    return {name: w for name, w in zip(domain.numerical, weights, strict=True) if w}
 
 
 def random_blocks(

@@ -3,16 +3,17 @@
 import json
 import operator
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_folder
 from tabveil.queries.measurement import Measurement
+from tabveil.release import format_1
 from tabveil.release.conditions import Chances, Condition, claims_of, conditions_of
 from tabveil.release.output import as_kind
 from tabveil.release.repair import Repair, repaired
@@ -20,15 +21,29 @@ from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
 from tabveil.tables.placement import Placement, placement_from_dict
-from tabveil.tables.table import Codec, Grouping, Table
+from tabveil.tables.table import Codec, Domain, Grouping, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 1
 REFERENCE = 20_000  # synthetic rows that say which value a column determines
 SLICE = 10_000_000  # numbers held at once while categories are drawn
-ARRAYS = ("probabilities", "numbers", "slack")
+ARRAYS = ("probabilities", "positions", "slack")
+
+
+class Format(NamedTuple):
+    """How the files of a release call their parts, and how its measurements are read."""
+
+    arrays: tuple[str, ...]
+    placement: str
+    measurement: Callable[[Any, Domain], Measurement]
+
+
+FORMAT = 2
+FORMATS = {
+    1: Format(format_1.ARRAYS, format_1.PLACEMENT, format_1.measurement_from_dict),
+    FORMAT: Format(ARRAYS, "placement", lambda content, domain: Measurement.from_dict(content)),
+}
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ class Release:
         lines = [
             (m.family, m.query, cell, count, m.standard_error)
             for m in self.measurements
-            for cell, count in zip(m.cells, m.counts, strict=True)
+            for cell, count in zip(m.cells, m.counts.ravel().tolist(), strict=True)
         ]
         return pd.DataFrame(lines, columns=["family", "query", "cell", "count", "standard_error"])
 
@@ -129,10 +144,10 @@ class Release:
                     "groupings": {
                         name: grouping.to_dict() for name, grouping in self.groupings.items()
                     },
-                    "scale": self.placement.to_dict(),
+                    "placement": self.placement.to_dict(),
                 },
             )
-            _write_json(folder / "measurements.json", [asdict(m) for m in self.measurements])
+            _write_json(folder / "measurements.json", [m.to_dict() for m in self.measurements])
             with (folder / "table.npz").open("wb") as file:
                 values = self.probabilities, self.positions, self.slack
                 arrays = {
@@ -151,24 +166,26 @@ class Release:
             )
         try:
             about = json_in(folder / "release.json")
+            form = _format(about["format"])
             schema = Schema.from_dict(json_in(folder / "schema.json"))
-            probabilities, positions, slack = arrays_in(folder / "table.npz", ARRAYS).values()
+            groupings = {n: Grouping.from_dict(g) for n, g in about.get("groupings", {}).items()}
+            domain = Codec(schema, groupings).domain
+            measured = json_in(folder / "measurements.json")
+            probabilities, positions, slack = arrays_in(folder / "table.npz", form.arrays).values()
             release = cls(
                 schema,
                 probabilities,
                 positions,
                 slack,
-                placement=placement_from_dict(about["scale"], schema),
-                measurements=tuple(
-                    map(Measurement.from_dict, json_in(folder / "measurements.json"))
-                ),
+                placement=placement_from_dict(about[form.placement], schema),
+                measurements=tuple(form.measurement(content, domain) for content in measured),
                 privacy=_promise(json_in(folder / "privacy.json")),
                 charges=[_charge(charge) for charge in json_in(folder / "ledger.json")],
                 kind=str(about["kind"]),
                 types={str(name): str(text) for name, text in about.get("types", {}).items()},
-                groupings={n: Grouping.from_dict(g) for n, g in about.get("groupings", {}).items()},
+                groupings=groupings,
             )
-            release._check(int(about["format"]))
+            release._check()
         except InvalidInput:
             raise
         except Exception:
@@ -178,14 +195,10 @@ class Release:
             ) from None
         return release
 
-    def _check(self, version: int) -> None:
+    def _check(self) -> None:
         domain = Codec(self.schema, self.groupings).domain
         rows = self.probabilities.shape[1]
         shapes = (domain.cells, rows), (len(domain.numerical), rows), (len(domain.numerical), rows)
-        if version != FORMAT:
-            raise InvalidInput(
-                f"The release has format {version}, this version reads {FORMAT}.", "Update tabveil."
-            )
         arrays = self.probabilities, self.positions, self.slack
         right = tuple(a.shape for a in arrays) == shapes and rows > 0
         inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
@@ -198,6 +211,18 @@ class Release:
                 "The release does not match its own schema.",
                 "Copy it again, or ask its owner for another copy.",
             )
+
+
+def _format(version: Any) -> Format:
+    """How the files of this version are read."""
+    if type(version) is not int:
+        raise Damaged
+    if version not in FORMATS:
+        known = " and ".join(map(str, FORMATS))
+        raise InvalidInput(
+            f"The release has format {version}, this version reads {known}.", "Update tabveil."
+        )
+    return FORMATS[version]
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -15,9 +15,8 @@ def section(evidence: Evidence) -> Section:
     """One small chart per column, and all numbers as a table."""
     names = evidence.names[:MOST]
     frames = {name: evidence.column(name) for name in names}
-    numeric = set(evidence.codec.domain.numerical)
     charts = [
-        Chart.of(name, _words(frame), column_chart(frame, name, name in numeric))
+        Chart.of(name, _words(frame), column_chart(frame, name, evidence.starts(name)))
         for name, frame in frames.items()
     ]
     lines = [

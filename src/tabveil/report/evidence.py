@@ -1,8 +1,9 @@
 """What a release's noisy answers say about its columns and pairs, and what its synthetic rows
 say."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -10,37 +11,35 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tabveil.columns import Column
 from tabveil.columns.moments import UNITS, Datetime
 from tabveil.errors import InvalidInput
 from tabveil.queries.measurement import Measurement
+from tabveil.queries.sides import ByColumn, part_in_words
 from tabveil.release import Release
 from tabveil.schema import did_you_mean, shown
+from tabveil.tables.placement import Interval, Part
 from tabveil.tables.table import Codec, Table
 
 SAMPLE = 50_000
 MOST_BARS = 32
 BINS = 10  # of a number, where its dependence on other columns is shown
-JOINED = " × "  # how queries and their cells are put into words
-
-
-@dataclass(frozen=True)
-class Parts:
-    """How a column is cut: labels, and for a number the low end of each part; special values come
-    first."""
-
-    labels: tuple[str, ...]
-    lows: np.ndarray | None = None
-    special: int = 0  # how many of the labels are special or missing values of a number
 
 
 @dataclass(frozen=True)
 class Noisy:
-    """The noisy counts of one cross-table (or one column), with the standard error of each."""
+    """The noisy counts of one cross-table (or one column), with the standard error of each.
 
-    columns: tuple[str, ...]
-    parts: tuple[Parts, ...]
-    counts: np.ndarray  # one axis per column
+    Special values of a number come before its runs."""
+
+    sides: tuple[ByColumn, ...]
+    counts: np.ndarray  # one axis per side
     errors: np.ndarray  # standard errors, likewise
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns in the order of the axes."""
+        return tuple(side.column for side in self.sides)
 
     @property
     def expected_gap(self) -> float:
@@ -78,62 +77,41 @@ class Evidence:
         """The (noisy) number of rows; where it was not bought, what the first table adds up to."""
         counted = [m for m in self.release.measurements if m.family == "row count"]
         if counted:
-            return max(1.0, float(counted[0].counts[0]))
+            return max(1.0, float(counted[0].counts.sum()))
         sums = [float(noisy.counts.sum()) for noisy in self.tables[:1]]
-        return max(1.0, *sums)
+        return max([1.0, *sums])
 
     # -- noisy answers -----------------------------------------------------------------------------
 
     @cached_property
     def tables(self) -> list[Noisy]:
-        """Every noisy cross-table, as arrays."""
-        queries = self._queries()
-        found = (
-            self._noisy(m, queries[m.query])
-            for m in self.release.measurements
-            if m.query in queries
-        )
+        """Every noisy cross-table of columns as this schema knows them."""
+        found = (self._noisy(m) for m in self.release.measurements if m.family == "cross-tables")
         return [noisy for noisy in found if noisy]
 
-    def _queries(self) -> dict[str, tuple[str, ...]]:
-        """The words for each possible cross-table, and the columns in the order of its cells."""
-        names, axes = self.names, self.codec.domain.axes
-        words: dict[str, tuple[str, ...]] = {name: (name,) for name in names}
-        for pair in combinations(names, 2):
-            words[JOINED.join(pair)] = pair
-            words[JOINED.join(pair[::-1])] = pair[::-1]
-        for target in (axes[t].name for t in self.codec.domain.targets):
-            for one, two in combinations([name for name in names if name != target], 2):
-                words[JOINED.join((one, two, target))] = (target, one, two)  # classes come first
-        return words
+    def _noisy(self, measurement: Measurement) -> Noisy | None:
+        """A measurement by columns as this schema knows them; None of any other."""
+        sides = [side for side in measurement.sides if isinstance(side, ByColumn)]
+        if not sides or len(sides) < len(measurement.sides) or not all(map(self._known, sides)):
+            return None
+        counts = measurement.counts.astype(float)
+        for axis, side in enumerate(sides):
+            counts = counts.take(_special_first(side.parts), axis)
+        ordered = [replace(side, parts=(*side.labels, *side.intervals)) for side in sides]
+        return Noisy(tuple(ordered), counts, np.full(counts.shape, measurement.standard_error))
 
-    def _noisy(self, measurement: Measurement, columns: tuple[str, ...]) -> Noisy | None:
-        if measurement.family != "cross-tables":
-            return None
-        cells = [cell.split(JOINED) for cell in measurement.cells]
-        if any(len(cell) != len(columns) for cell in cells):
-            return None  # a category has the joining sign in its own name
-        labels = [
-            list(dict.fromkeys(cell[place] for cell in cells)) for place in range(len(columns))
-        ]
-        parts = [self._parts(name, words) for name, words in zip(columns, labels, strict=True)]
-        shape = tuple(len(words) for words in labels)
-        whole = [part for part in parts if part is not None]
-        if len(whole) < len(parts) or int(np.prod(shape)) != len(measurement.counts):
-            return None
-        counts = np.array(measurement.counts, float).reshape(shape)
-        return Noisy(columns, tuple(whole), counts, np.full(shape, measurement.standard_error))
+    def _known(self, side: ByColumn) -> bool:
+        """Whether these are all categories of a column, or all special values and runs of a
+        number."""
+        if side.column not in self.codec.domain.numerical:
+            return side.parts == self._categories.get(side.column)
+        lows = [run.low for run in side.intervals]
+        whole = side.labels == self._special(side.column) and len(lows) > 0
+        return whole and lows == sorted(lows)
 
-    def _parts(self, name: str, labels: Sequence[str]) -> Parts | None:
-        if name not in self.codec.domain.numerical:
-            return Parts(tuple(labels))
-        special = self._special(name)
-        ordinary = [label for label in labels if label not in special]
-        try:
-            lows = np.array([float(label.split(" to ")[0]) for label in ordinary])
-        except ValueError:
-            return None
-        return Parts((*special, *ordinary), lows, len(special))
+    @cached_property
+    def _categories(self) -> dict[str, tuple[str, ...]]:
+        return {axis.name: axis.labels for axis in self.codec.domain.axes}
 
     def _special(self, name: str) -> tuple[str, ...]:
         """The special and missing values of a number, in words."""
@@ -148,59 +126,45 @@ class Evidence:
 
     def _distribution(self, name: str) -> Noisy | None:
         """The first, even runs of a number; neighbours are put together until they can be drawn."""
-        runs = next(
-            (
-                m
-                for m in self.release.measurements
-                if m.family == "distributions" and m.query == name
-            ),
-            None,
-        )
-        parts = self._parts(name, runs.cells) if runs else None
-        if runs is None or parts is None or parts.lows is None:
+        distributions = [m for m in self.release.measurements if m.family == "distributions"]
+        measured = (m for m in distributions if [side.name for side in m.sides] == [name])
+        found = next(map(self._noisy, measured), None)
+        if found is None:
             return None
-        cells = parts.labels[parts.special :]
-        counted = dict(zip(runs.cells, runs.counts, strict=True))
-        counts, ends = (
-            np.array([counted[cell] for cell in cells], float),
-            [c.split(" to ")[-1] for c in cells],
-        )
-        first, last = _bulk(counts, 3 * runs.standard_error)
-        together = -(-(last - first) // MOST_BARS)
-        starts = [*range(first, last, together)]
+        [side], special = found.sides, self._special(name)
+        kinds, counts = np.split(found.counts, [len(special)])
+        first, last = _bulk(counts, 3 * found.errors[0])
+        starts = [*range(first, last, -(-(last - first) // MOST_BARS))]
         starts[0] = 0  # what lies outside the bulk belongs to the outer bars
         stops = [*starts[1:], len(counts)]
-        labels = [
-            cells[a] if b == a + 1 else f"{cells[a].split(' to ')[0]} to {ends[b - 1]}"
-            for a, b in zip(starts, stops, strict=True)
+        bars = [
+            Interval(side.intervals[start].low, side.intervals[stop - 1].high)
+            for start, stop in zip(starts, stops, strict=True)
         ]
-        special = parts.labels[: parts.special]
         runs_in_each = np.array([*[1] * len(special), *np.subtract(stops, starts)])
         return Noisy(
-            (name,),
-            (Parts((*special, *labels), parts.lows[starts], len(special)),),
-            np.concatenate([[counted[kind] for kind in special], np.add.reduceat(counts, starts)]),
-            runs.standard_error * runs_in_each**0.5,
+            (ByColumn(name, (*special, *bars)),),
+            np.concatenate([kinds, np.add.reduceat(counts, starts)]),
+            found.errors[0] * runs_in_each**0.5,
         )
 
     # -- synthetic rows ----------------------------------------------------------------------------
 
-    def codes(self, name: str, parts: Parts | None = None) -> np.ndarray:
+    def codes(self, name: str, side: ByColumn | None = None) -> np.ndarray:
         """The part of a column that each synthetic row lies in; numbers by default in equally full
         bins."""
         names = [axis.name for axis in self.codec.domain.axes]
         if name in names:
             return self.synthetic.codes[:, names.index(name)]
         numbers, kinds = self._numbers(name)
-        if parts is None or parts.lows is None:
+        if side is None:
             ordinary = numbers[kinds == 0] if (kinds == 0).any() else numbers
             inside = np.searchsorted(
                 np.unique(np.quantile(ordinary, np.arange(1, BINS) / BINS)), numbers
             )
         else:
-            inside = np.clip(
-                np.searchsorted(parts.lows, numbers, "right") - 1, 0, len(parts.lows) - 1
-            )
+            lows = [run.low for run in side.intervals]
+            inside = np.clip(np.searchsorted(lows, numbers, "right") - 1, 0, len(lows) - 1)
         return np.where(kinds > 0, kinds - 1, inside + len(self._special(name)))
 
     def _numbers(self, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -211,56 +175,49 @@ class Evidence:
         kinds = np.zeros(len(numbers), np.int32) if axis is None else self.synthetic.codes[:, axis]
         return numbers, kinds
 
-    def shares(self, noisy: Noisy) -> np.ndarray:
-        """The synthetic shares of the same cells."""
-        places = [
-            self.codes(name, part) for name, part in zip(noisy.columns, noisy.parts, strict=True)
-        ]
-        flat = np.ravel_multi_index(places, noisy.counts.shape)
-        return np.bincount(flat, minlength=noisy.counts.size).reshape(noisy.counts.shape) / len(
-            flat
-        )
+    def shares(self, sides: Sequence[ByColumn]) -> np.ndarray:
+        """The shares of the synthetic rows in each cell."""
+        shape = tuple(len(side.parts) for side in sides)
+        flat = np.ravel_multi_index([self.codes(side.column, side) for side in sides], shape)
+        return np.bincount(flat, minlength=math.prod(shape)).reshape(shape) / len(flat)
+
+    # -- one column --------------------------------------------------------------------------------
 
     def column(self, name: str) -> pd.DataFrame:
         """One column as parts: noisy share, its standard error, synthetic share; nan if not
         measured."""
-        self.require(name)
-        noisy = self.alone(name)
-        if noisy is None:
-            return self._unmeasured(name)
+        side, noisy = self._shown(name), self.alone(name)
+        rule = self.release.schema.columns.get(name)
         return pd.DataFrame(
             {
-                "part": [self._words(name, label) for label in noisy.parts[0].labels],
-                "noisy": noisy.counts / self.total,
-                "standard_error": noisy.errors / self.total,
-                "synthetic": self.shares(noisy),
+                "part": [part_as_read(part, rule) for part in side.parts],
+                "noisy": noisy.counts / self.total if noisy else np.nan,
+                "standard_error": noisy.errors / self.total if noisy else np.nan,
+                "synthetic": self.shares([side]),
             }
         )
 
-    def _unmeasured(self, name: str) -> pd.DataFrame:
-        axes = {axis.name: axis.labels for axis in self.codec.domain.axes}
-        if name in axes:
-            labels, codes = list(axes[name]), self.codes(name)
-        else:
-            numbers, _ = self._numbers(name)
-            edges = np.linspace(numbers.min(), numbers.max(), BINS + 1)
-            special = self._special(name)
-            spans = [f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges)]
-            labels = [*special, *(self._words(name, span) for span in spans)]
-            codes = self.codes(name, Parts((*special, *spans), edges[:-1], len(special)))
-        shares = np.bincount(codes, minlength=len(labels)) / len(codes)
-        return pd.DataFrame(
-            {"part": labels, "noisy": np.nan, "standard_error": np.nan, "synthetic": shares}
-        )
+    def starts(self, name: str) -> list[str] | None:
+        """Where each part of a number begins, as it is read; None for a column of categories."""
+        if name not in self.codec.domain.numerical:
+            return None
+        rule, side = self.release.schema.columns.get(name), self._shown(name)
+        starts = [Interval(run.low, run.low) for run in side.intervals]
+        return [*side.labels, *(part_as_read(start, rule) for start in starts)]
 
-    def _words(self, name: str, label: str) -> str:
-        """A part as the reader knows the column: units since the first moment become dates."""
-        rule = self.release.schema.columns.get(name)
-        if not isinstance(rule, Datetime) or label in self._special(name):
-            return label
-        form = "%Y-%m-%d" if rule.unit in ("day", "hour") else "%Y-%m-%d %H:%M"
-        moments = [rule.first + round(float(end)) * UNITS[rule.unit] for end in label.split(" to ")]
-        return " to ".join(rule.written(moment, form) for moment in moments)
+    def _shown(self, name: str) -> ByColumn:
+        """The parts in which a column is shown: as it was measured, or evenly cut."""
+        self.require(name)
+        noisy = self.alone(name)
+        if noisy:
+            return noisy.sides[0]
+        if name in self._categories:
+            return ByColumn(name, self._categories[name])
+        numbers, _ = self._numbers(name)
+        edges = np.linspace(numbers.min(), numbers.max(), BINS + 1)
+        few_digits = [float(f"{edge:.6g}") for edge in edges]
+        runs = [Interval(low, high) for low, high in pairwise(few_digits)]
+        return ByColumn(name, (*self._special(name), *runs))
 
     def require(self, name: str) -> None:
         """Refuse a column that the schema does not declare."""
@@ -279,6 +236,16 @@ class Evidence:
         return pd.DataFrame(found, columns=["first", "second", "dependence"])
 
 
+def part_as_read(part: Part, rule: Column | None) -> str:
+    """A part as the reader knows the column: units since the first moment become dates."""
+    if isinstance(part, str) or not isinstance(rule, Datetime):
+        return part_in_words(part)
+    form = "%Y-%m-%d" if rule.unit in ("day", "hour") else "%Y-%m-%d %H:%M"
+    units = [round(min(max(end, 0), rule.units)) for end in dict.fromkeys(part)]
+    moments = [rule.first + unit * UNITS[rule.unit] for unit in units]
+    return " to ".join(rule.written(moment, form) for moment in moments)
+
+
 def cramers_v(one: np.ndarray, two: np.ndarray) -> float:
     """Cramér's V with Bergsma's correction, so that independent columns score about 0."""
     shape = int(one.max()) + 1, int(two.max()) + 1
@@ -292,6 +259,11 @@ def cramers_v(one: np.ndarray, two: np.ndarray) -> float:
     phi = max(0.0, phi - (rows - 1) * (columns - 1) / (total - 1))
     least = min(size - (size - 1) ** 2 / (total - 1) for size in (rows, columns)) - 1
     return min(1.0, float(phi / least) ** 0.5) if least > 0 else 0.0
+
+
+def _special_first(parts: Sequence[Part]) -> list[int]:
+    """The places of the special values, then those of the runs."""
+    return sorted(range(len(parts)), key=lambda place: isinstance(parts[place], Interval))
 
 
 def _bulk(counts: np.ndarray, noise: float) -> tuple[int, int]:

@@ -19,7 +19,7 @@ def section(evidence: Evidence) -> Section:
         (
             m.family,
             m.query,
-            len(m.cells),
+            m.counts.size,
             amount(m.standard_error),
             percent(m.standard_error / total, 2),
         )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tabveil.queries.sides import query_in_words
 from tabveil.report.evidence import Evidence, Noisy
 from tabveil.report.page import Block, Chart, Grid, Prose, Section
 from tabveil.report.plot import FIRST, altair
@@ -142,9 +143,9 @@ def scatter(frame: pd.DataFrame) -> object:
 
 
 def _met(evidence: Evidence, noisy: Noisy) -> dict[str, object]:
-    distance = np.abs(noisy.counts / evidence.total - evidence.shares(noisy)).sum() / 2
+    distance = np.abs(noisy.counts / evidence.total - evidence.shares(noisy.sides)).sum() / 2
     return {
-        "table": " × ".join(noisy.columns),
+        "table": query_in_words(noisy.sides),
         "cells": noisy.counts.size,
         "distance": float(distance),
         "noise": noisy.expected_gap / 2 / evidence.total,

@@ -26,13 +26,14 @@ def column(release: Release, name: str) -> Any:
     """One column of a release: noisy counts with 95 % error bars against synthetic rows.
     Releasable."""
     evidence = Evidence(release)
-    return column_chart(evidence.column(name), name, name in evidence.codec.domain.numerical)
+    return column_chart(evidence.column(name), name, evidence.starts(name))
 
 
-def column_chart(frame: pd.DataFrame, name: str, numeric: bool) -> Any:
-    """The same from what `Evidence.column` says."""
+def column_chart(frame: pd.DataFrame, name: str, starts: list[str] | None) -> Any:
+    """The same from what `Evidence.column` and `Evidence.starts` say."""
     alt = altair()
-    frame = drawable(frame, numeric)
+    numeric = starts is not None
+    frame = drawable(frame, starts)
     frame["low"] = (frame["noisy"] - BAND * frame["standard_error"]).clip(lower=0)
     frame["high"] = (frame["noisy"] + BAND * frame["standard_error"]).clip(lower=0)
     frame["drawn"] = frame["noisy"].clip(lower=0)
@@ -99,7 +100,7 @@ def shares(comparison: Comparison) -> Iterable[tuple[str, pd.DataFrame]]:
 def shares_chart(frame: pd.DataFrame, numeric: bool) -> Any:
     """Real (points) against synthetic (bars) shares."""
     alt = altair()
-    frame = drawable(frame, numeric)
+    frame = drawable(frame, frame["part"].tolist() if numeric else None)
     tooltip = ["part", *(alt.Tooltip(name, format=".2%") for name in ("synthetic", "real"))]
     base = alt.Chart(frame)
     bars = base.mark_bar(color=FIRST, opacity=0.75).encode(
@@ -111,11 +112,12 @@ def shares_chart(frame: pd.DataFrame, numeric: bool) -> Any:
     return alt.layer(bars, points).properties(**_size(numeric, frame))
 
 
-def drawable(frame: pd.DataFrame, numeric: bool) -> pd.DataFrame:
-    """The frame with as many parts as fit into a chart, and a short name for each."""
+def drawable(frame: pd.DataFrame, starts: list[str] | None) -> pd.DataFrame:
+    """The frame with as many parts as fit into a chart, and a short name for each: where it
+    starts, if it is a part of a number."""
     frame = frame.copy()
-    if numeric:
-        frame["from"] = _short(frame["part"].str.split(" to ").str[0].tolist())
+    if starts is not None:
+        frame["from"] = _short(starts)
         return frame
     if len(frame) > MOST_CATEGORIES:
         order = frame["synthetic"].sort_values(ascending=False, kind="stable").index

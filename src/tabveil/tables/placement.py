@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,6 +19,23 @@ row's result.)"""
 CHUNK = 2**13  # rows placed at a time, so that what is in between stays in a processor's cache
 FINEST = 2**20
 """About the most points a column is told apart by before noise."""
+
+
+class Interval(NamedTuple):
+    """The numbers of a column from one to another, both included."""
+
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """Both ends, or the one number that there is."""
+        low, high = (f"{end:.10g}" for end in self)
+        return low if self.low == self.high else f"{low} to {high}"
+
+
+Part = Interval | str
+"""A run of the numbers of a column, or the name of a category or special value."""
 
 
 class Placement(Protocol):
@@ -157,16 +174,14 @@ class Lattice:
         """How many points each column has, special ones included."""
         return tuple(size + len(names) for size, names in zip(self.sizes, self.kinds, strict=True))
 
-    def words(self, column: int, runs: np.ndarray) -> list[str]:
-        """Runs [start, stop) of points of one column as the numbers they cover."""
+    def parts(self, column: int, runs: np.ndarray) -> list[Part]:
+        """Runs [start, stop) of points of one column as the numbers or special values they
+        cover."""
         size = self.sizes[column]
-        points = np.stack([runs[:, 0], runs[:, 1] - 1])
-        ends = self.at(column, points)
-        spans = [f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}" for a, b in ends.T]
-        special = runs[:, 0] - size
+        lows, highs = self.at(column, np.stack([runs[:, 0], runs[:, 1] - 1])).tolist()
         return [
-            self.kinds[column][s] if s >= 0 else span
-            for s, span in zip(special.tolist(), spans, strict=True)
+            Interval(low, high) if start < size else self.kinds[column][start - size]
+            for start, low, high in zip(runs[:, 0].tolist(), lows, highs, strict=True)
         ]
 
 
@@ -243,15 +258,14 @@ class Ranks:
         ends = np.interp([first, max(first, last)], starts, heights)
         return float(ends[0]), float(ends[1])
 
-    def words(self, column: int, edges: np.ndarray) -> list[str]:
+    def intervals(self, column: int, edges: np.ndarray) -> list[Interval]:
         """The bins between these grid positions as the numbers that they cover."""
         ends = np.concatenate([[0], edges, [GRID]])
         shares = np.zeros((2 * len(ends) - 2, len(self.starts)))
         shares[:, column] = np.stack([ends[:-1] + 0.01, ends[1:] - 0.01], 1).ravel() / GRID
-        low, high = self.numbers(shares)[:, column].reshape(-1, 2).T
         return [
-            f"{a:.10g}" if a == b else f"{a:.10g} to {b:.10g}"
-            for a, b in zip(low, high, strict=True)
+            Interval(low, high)
+            for low, high in self.numbers(shares)[:, column].reshape(-1, 2).tolist()
         ]
 
     def bins(self, wanted: int) -> list[np.ndarray]:

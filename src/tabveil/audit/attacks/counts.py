@@ -1,10 +1,10 @@
 """An attack on the noisy counts of a release, by someone who knows every row but the one they look
 for.
 
-They read `measurements.json` and `schema.json` as anyone can, from the words in them alone: no code
+They read `measurements.json` and `schema.json` as anyone can, by what is in them alone: no code
 of the fit is used. In every cell that the target falls into they know the count without it; what is
 left is noise, or noise and one. The likelihood ratio of the two is the best test there is on these
-counts. Where the words leave open in which cell someone is, the count is left out."""
+counts. Where runs leave open in which cell someone is, the count is left out."""
 
 import json
 import tempfile
@@ -23,7 +23,6 @@ from tabveil.audit.worlds import EXTREME
 from tabveil.privacy import Relation
 from tabveil.schema import Schema
 
-JOINED = " × "
 Places = Callable[[pd.Series], tuple[np.ndarray, np.ndarray]]
 """The first and the last part of a column that each of its values may be counted in; -1 for
 none."""
@@ -91,47 +90,34 @@ def evidence(release: Path, known: pd.DataFrame, target: pd.DataFrame) -> float:
 def _over(
     measurement: dict[str, Any], columns: dict[str, Any], known: pd.DataFrame, target: pd.DataFrame
 ) -> int | None:
-    """By how much the count of the target's cell exceeds the known rows; None where words do not
-    say."""
-    axes = _axes(measurement, columns)
-    if axes is None:
-        return None
-    cell = 0
+    """By how much the count of the target's cell exceeds the known rows; None where it is not
+    told."""
+    cell: list[int] = []
     perhaps = surely = np.ones(len(known), bool)
-    for name, parts, read in axes:
-        [first], [last] = read(target[name])
-        if first < 0 or first < last:
-            return None
-        low, high = read(known[name])
-        perhaps = perhaps & (low <= first) & (first <= high)
-        surely = surely & (low == first) & (high == first)
-        cell = cell * parts + int(first)
-    if (perhaps != surely).any():
-        return None
-    return int(measurement["counts"][cell]) - int(surely.sum())
-
-
-def _axes(
-    measurement: dict[str, Any], columns: dict[str, Any]
-) -> list[tuple[str, int, Places]] | None:
-    """The columns of a cross-table, how many parts each has, and how to find them."""
-    if measurement["family"] == "row count":
-        return []
-    names = measurement["query"].split(JOINED)
-    cells = [cell.split(JOINED) for cell in measurement["cells"]]
-    if not set(names) <= set(columns) or any(len(cell) != len(names) for cell in cells):
-        return None
-    if len(names) == 3:
-        names = [names[2], *names[:2]]  # classes of a target come first
-    axes = []
-    for axis, name in enumerate(names):
-        parts = list(dict.fromkeys(cell[axis] for cell in cells))
-        number = columns[name]["type"] == "numerical"
-        read = _runs(parts, measurement["family"] == "cross-tables") if number else _labels(parts)
+    for side in measurement["sides"]:
+        read = _reader(side, columns, measurement["family"] == "cross-tables")
         if read is None:
             return None
-        axes.append((name, len(parts), read))
-    return axes
+        [first], [last] = read(target[side["column"]])
+        if first < 0 or first < last:
+            return None
+        low, high = read(known[side["column"]])
+        perhaps = perhaps & (low <= first) & (first <= high)
+        surely = surely & (low == first) & (high == first)
+        cell.append(first)
+    if (perhaps != surely).any():
+        return None
+    return int(np.array(measurement["counts"])[tuple(cell)]) - int(surely.sum())
+
+
+def _reader(side: dict[str, Any], columns: dict[str, Any], whole: bool) -> Places | None:
+    """How to find the parts of a side; None if it is not by a column, or has special values."""
+    if side["type"] != "column" or side["column"] not in columns:
+        return None
+    if columns[side["column"]]["type"] != "numerical":
+        return _labels(side["parts"])
+    special = any(isinstance(part, str) for part in side["parts"])
+    return None if special else _runs(side["parts"], whole)
 
 
 def _labels(parts: Sequence[str]) -> Places:
@@ -144,14 +130,9 @@ def _labels(parts: Sequence[str]) -> Places:
     return places
 
 
-def _runs(parts: Sequence[str], whole: bool) -> Places | None:
-    """Runs of numbers, "3 to 8" or "3"; `whole` if together they cover the column, with ends
-    rounded."""
-    try:
-        ends = np.array([[float(end) for end in (part.split(" to ") * 2)[:2]] for part in parts])
-    except ValueError:
-        return None  # words for a missing or special value
-    low, high = ends.T
+def _runs(parts: Sequence[Sequence[float]], whole: bool) -> Places:
+    """Runs of numbers, both ends included; `whole` if together they cover the column."""
+    low, high = np.array(parts, float).T
 
     def places(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         numbers = column.to_numpy(float)

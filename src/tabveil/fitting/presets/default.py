@@ -106,7 +106,7 @@ class Default:
             curator, Lattice.of(task.schema), for_ranks, total
         )
         edges = ranks.bins(bins_for(task.strength(total)))
-        names = [ranks.words(column, between) for column, between in enumerate(edges)]
+        names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
         outline = self.outline(task, pairs, total, unspent)
         families: tuple[QueryFamily, ...] = (pairs,)
