@@ -21,6 +21,8 @@ from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame
 from test_secrets import SCHEMA as SECRET_SCHEMA
 
+ODD_NAMES = Path(__file__).parents[1] / "release" / "stored" / "numbers-0.1"
+
 pytestmark = pytest.mark.xdist_group("browser")  # where the pages are made
 
 
@@ -160,6 +162,15 @@ def test_every_measured_cross_table_is_read_back_whole(model: tv.RAPpp) -> None:
         assert noisy.counts.tolist() == measured.counts.tolist()
         shares = evidence.shares(noisy.sides)
         assert shares.shape == noisy.counts.shape and shares.sum() == pytest.approx(1)
+
+
+def test_cross_tables_of_odd_names_are_read_back_too() -> None:
+    evidence = Evidence(tv.load(ODD_NAMES))
+    tables = [m for m in evidence.release.measurements if m.family == "cross-tables"]
+    assert [noisy.columns[0] for noisy in evidence.tables].count("odd × name") >= 3
+    assert len(evidence.tables) == len(tables)
+    shown = evidence.column("odd × name")
+    assert shown["part"].tolist() == ["a × b", "a to b", "c"] and shown["noisy"].notna().all()
 
 
 def test_dependence_is_nothing_for_strangers_and_one_for_twins() -> None:
