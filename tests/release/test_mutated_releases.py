@@ -277,6 +277,13 @@ def test_two_thousand_mutated_releases_load_or_are_refused(whole: Files, tmp_pat
     assert seen["refused"] > 1000 and seen["loaded"] > 10  # both kinds were met
 
 
+def test_mutated_releases_of_version_0_1_load_or_are_refused(tmp_path: Path) -> None:
+    old = Path(__file__).parent / "stored" / "numbers-0.1"
+    files = {path.name: path.read_bytes() for path in old.iterdir()}
+    seen = survive(files, tmp_path, 500, seed=2)
+    assert seen["refused"] > 200 and seen["loaded"] > 10
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_mutated_releases_load_or_are_refused(
     whole: Files, tmp_path: Path
