@@ -23,7 +23,7 @@ from tabveil.audit.worlds import COMMON, MANY, OTHERS, TYPES, WORLDS
 from tabveil.columns import RULES
 from tabveil.errors import TabveilError
 from tabveil.fitting.presets import PRESETS
-from tabveil.privacy import Relation
+from tabveil.privacy import Mechanism, Relation
 
 HOLDS = Finding("noise", "ε = 1", 100, True, 1.0, 0.7)
 LAW = Finding("noise law", "σ = 1", 100, True, p_value=0.5)
@@ -148,7 +148,7 @@ def test_a_broken_claim_ends_the_command_with_a_clear_line(monkeypatch: pytest.M
 
 
 def test_each_draw_is_held_against_its_own_charge() -> None:
-    def draw(*exact: int, mechanism: str = "discrete Gaussian") -> Draw:
+    def draw(*exact: int, mechanism: Mechanism = Mechanism.GAUSSIAN) -> Draw:
         return Draw(mechanism, np.array(exact), np.array([0]), 2.0)
 
     def charge(rho: str, mechanism: str = "discrete Gaussian") -> dict:
@@ -159,7 +159,7 @@ def test_each_draw_is_held_against_its_own_charge() -> None:
         require_paid([draw(3, 4)], [draw(4, 5)], [charge("1/8")])
     with pytest.raises(Unpaid, match="2 draws of noise, but 1 charges"):
         require_paid([draw(1)] * 2, [draw(1)] * 2, [charge("1")])
-    top = draw(5, 5, mechanism="noisy top-K"), draw(7, 5, mechanism="noisy top-K")
+    top = draw(5, 5, mechanism=Mechanism.TOP), draw(7, 5, mechanism=Mechanism.TOP)
     require_paid([top[0]], [top[1]], [charge("1/2", "noisy top-K")])  # 1·2² / (2·2²)
     with pytest.raises(Unpaid, match="this cost"):
         require_paid([top[0]], [top[1]], [charge("1/3", "noisy top-K")])
@@ -168,6 +168,6 @@ def test_each_draw_is_held_against_its_own_charge() -> None:
 def test_the_likelihood_of_picks_is_that_of_the_exponential_mechanism() -> None:
     scores, scale = np.array([0, 3, 5]), 4.0
     weights = np.exp(scores / scale)
-    draw = Draw("noisy top-K", scores, np.array([2, 0]), scale)
+    draw = Draw(Mechanism.TOP, scores, np.array([2, 0]), scale)
     chance = weights[2] / weights.sum() * weights[0] / (weights[0] + weights[1])
     assert draw.likelihood() == pytest.approx(np.log(chance))

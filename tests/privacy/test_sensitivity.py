@@ -11,7 +11,7 @@ import pytest
 from samples import TINY, curator_of
 from tabveil.audit.transcript import Draw
 from tabveil.curator import Count, Workload
-from tabveil.privacy import Ledger, Relation
+from tabveil.privacy import Ledger, Mechanism, Relation
 from tabveil.queries import (
     Pairs,
     marginals_with_targets,
@@ -58,11 +58,11 @@ class Overheard:
         self.draws: list[Draw] = []
 
     def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        self.draws.append(Draw("discrete Gaussian", counts.copy(), counts, scale))
+        self.draws.append(Draw(Mechanism.GAUSSIAN, counts.copy(), counts, scale))
         return counts
 
     def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        self.draws.append(Draw("noisy top-K", scores.copy(), np.arange(picks), scale))
+        self.draws.append(Draw(Mechanism.TOP, scores.copy(), np.arange(picks), scale))
         return np.arange(picks)
 
 

@@ -30,7 +30,7 @@ from tabveil.discovery import found_document, infer_schema
 from tabveil.fitting.presets import PRESETS, Default, Paper, Preset
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.synthesizer import RAPpp
-from tabveil.privacy import GAUSSIAN, TOP, Ledger, Noise, Relation, epsilon_of
+from tabveil.privacy import Ledger, Mechanism, Noise, Relation, epsilon_of
 from tabveil.release import Release
 from tabveil.schema import Schema
 
@@ -251,8 +251,9 @@ def require_paid(
     for charge in charges:
         wanted = len(draws) - fit_draws if _for_schema(charge) else _draws_of(charge)
         pairs = list(islice(left, max(0, wanted)))
-        kind = {TOP} if charge["mechanism"] == TOP else {GAUSSIAN}
-        if len(pairs) != wanted or {draw.mechanism for draw, _ in pairs} - kind:
+        picks = charge["mechanism"] == Mechanism.TOP
+        drawn = Mechanism.TOP if picks else Mechanism.GAUSSIAN
+        if len(pairs) != wanted or any(draw.mechanism != drawn for draw, _ in pairs):
             raise Unpaid(f"{len(draws)} draws of noise, but {len(charges)} charges")
         cost, charged = (
             sum(draw.cost(other) for draw, other in pairs),

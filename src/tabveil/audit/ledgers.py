@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from tabveil.audit.finding import Finding, Job, Size
-from tabveil.privacy import Ledger, Place, Relation
+from tabveil.privacy import Ledger, Mechanism, Place, Relation
 
 COST = Fraction(1, 1000)
 
@@ -40,7 +40,7 @@ class Tampered:
 
 def _charge(path: Path, what: str) -> Place:
     with Ledger.open(path, Relation.ADD_REMOVE) as ledger:
-        ledger.charge(what, COST, "discrete Gaussian")
+        ledger.charge(what, COST, Mechanism.GAUSSIAN)
         place = ledger.place
     assert place is not None
     return place

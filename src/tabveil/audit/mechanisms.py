@@ -10,7 +10,15 @@ import numpy as np
 from scipy.stats import chi2
 
 from tabveil.audit.finding import DELTA, FALSE_ALARM, Finding, Job, Size, judged
-from tabveil.privacy import Noise, OpenDPNoise, epsilon_of, gaussian_scale, rho_of, selection_scale
+from tabveil.privacy import (
+    Mechanism,
+    Noise,
+    OpenDPNoise,
+    epsilon_of,
+    gaussian_scale,
+    rho_of,
+    selection_scale,
+)
 
 EPSILONS = (1.0, 4.0, 10.0)
 SCALES = (
@@ -55,7 +63,7 @@ class GaussianLaw:
             p_value = 0.0
         else:
             p_value = gaussian_p_value(drawn, self.scale)
-        case = f"discrete Gaussian, σ = {self.scale:g}"
+        case = f"{Mechanism.GAUSSIAN}, σ = {self.scale:g}"
         return Finding("noise law", case, self.draws, p_value > FALSE_ALARM, p_value=p_value)
 
 

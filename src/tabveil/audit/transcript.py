@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabveil.privacy import Noise, OpenDPNoise
+from tabveil.privacy import Mechanism, Noise, OpenDPNoise
 from tabveil.privacy.noise import Integers
 
 
@@ -14,14 +14,14 @@ from tabveil.privacy.noise import Integers
 class Draw:
     """Exact counts or scores, what noise made of them, and the scale that the curator asked for."""
 
-    mechanism: str
+    mechanism: Mechanism
     exact: Integers
     drawn: Integers
     scale: float
 
     def likelihood(self) -> float:
         """Its logarithm, up to terms that do not depend on the exact numbers."""
-        if self.mechanism == "discrete Gaussian":
+        if self.mechanism is Mechanism.GAUSSIAN:
             return float(-((self.drawn - self.exact) ** 2 / (2 * self.scale**2)).sum())
         left, total = self.exact / self.scale, 0.0
         for pick in self.drawn:  # one after another, each with weight exp(score / scale)
@@ -33,7 +33,7 @@ class Draw:
     def cost(self, other: "Draw") -> float:
         """The ρ that this draw takes to hide the difference between two tables."""
         moved = (self.exact - other.exact).astype(float)
-        if self.mechanism == "discrete Gaussian":
+        if self.mechanism is Mechanism.GAUSSIAN:
             return float((moved**2).sum() / (2 * self.scale**2))
         return float(len(self.drawn) * np.abs(moved).max(initial=0) ** 2 / (2 * self.scale**2))
 
@@ -52,12 +52,14 @@ class Heard:
         return self._noise.private
 
     def gaussian(self, counts: Integers, scale: float) -> Integers:
-        return self._keep("discrete Gaussian", counts, self._noise.gaussian(counts, scale), scale)
+        return self._keep(Mechanism.GAUSSIAN, counts, self._noise.gaussian(counts, scale), scale)
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
-        return self._keep("noisy top-K", scores, self._noise.top(scores, picks, scale), scale)
+        return self._keep(Mechanism.TOP, scores, self._noise.top(scores, picks, scale), scale)
 
-    def _keep(self, mechanism: str, exact: Integers, drawn: Integers, scale: float) -> Integers:
+    def _keep(
+        self, mechanism: Mechanism, exact: Integers, drawn: Integers, scale: float
+    ) -> Integers:
         self.draws.append(Draw(mechanism, exact.copy(), drawn, scale))
         return drawn
 
@@ -73,10 +75,10 @@ class Repeated:
         self.draws: list[Draw] = []
 
     def gaussian(self, counts: Integers, scale: float) -> Integers:
-        return self._again("discrete Gaussian", counts, counts.shape, scale)
+        return self._again(Mechanism.GAUSSIAN, counts, counts.shape, scale)
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
-        return self._again("noisy top-K", scores, (picks,), scale)
+        return self._again(Mechanism.TOP, scores, (picks,), scale)
 
     def require_end(self) -> None:
         """Refuse a fit that asked for less than was heard."""
@@ -84,7 +86,7 @@ class Repeated:
             raise Impossible
 
     def _again(
-        self, mechanism: str, exact: Integers, shape: tuple[int, ...], scale: float
+        self, mechanism: Mechanism, exact: Integers, shape: tuple[int, ...], scale: float
     ) -> Integers:
         heard = next(self._left, None)
         if heard is None or (heard.mechanism, heard.drawn.shape, heard.scale) != (

@@ -11,23 +11,22 @@ from tabveil.privacy.budget import (
     rounded_up,
     selection_scale,
 )
-from tabveil.privacy.door import GAUSSIAN, THRESHOLD, TOP, Door, NoisyAnswer
+from tabveil.privacy.door import Door, NoisyAnswer
 from tabveil.privacy.ledger import Allowance, Ledger, Place
 from tabveil.privacy.ledger_file import Charge
+from tabveil.privacy.mechanism import Mechanism
 from tabveil.privacy.noise import Noise, OpenDPNoise
 from tabveil.privacy.promise import ONE_ROW, Promise, Protection, relation_named
 
 __all__ = [
     "DELTA",
-    "GAUSSIAN",
     "ONE_ROW",
-    "THRESHOLD",
-    "TOP",
     "Allowance",
     "Budget",
     "Charge",
     "Door",
     "Ledger",
+    "Mechanism",
     "Noise",
     "NoisyAnswer",
     "OpenDPNoise",

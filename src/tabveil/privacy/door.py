@@ -17,10 +17,10 @@ from tabveil.errors import Mispriced
 from tabveil.privacy.budget import gaussian_scale, selection_scale
 from tabveil.privacy.journal import Integers
 from tabveil.privacy.ledger import Allowance
+from tabveil.privacy.mechanism import Mechanism
 from tabveil.privacy.noise import Noise, OpenDPNoise, gaussian_cost, top_cost
 from tabveil.privacy.promise import Protection
 
-GAUSSIAN, TOP, THRESHOLD = "discrete Gaussian", "noisy top-K", "discrete Gaussian with threshold"
 ROUNDING = Fraction(1, 10**9)  # OpenDP rounds every step upwards, in floats
 
 
@@ -65,7 +65,7 @@ class Door:
         noisy = self.allowance.buy(
             what,
             rho,
-            GAUSSIAN,
+            Mechanism.GAUSSIAN,
             lambda: self._noise.gaussian(exact(), scale),
             asked=asked,
             scale=scale,
@@ -102,7 +102,14 @@ class Door:
                 return np.concatenate(list(pool.map(pick, *zip(*groups, strict=True))))
 
         return self.allowance.buy(
-            what, rho, TOP, choose, asked=asked, scale=scale, groups=len(groups), **details
+            what,
+            rho,
+            Mechanism.TOP,
+            choose,
+            asked=asked,
+            scale=scale,
+            groups=len(groups),
+            **details,
         )
 
     def frequent(
@@ -133,7 +140,7 @@ class Door:
             return np.frombuffer(json.dumps(kept).encode(), np.uint8).astype(np.int64)
 
         named = self.allowance.buy(
-            what, rho, THRESHOLD, draw, scale=scale, threshold=needed, delta=delta
+            what, rho, Mechanism.THRESHOLD, draw, scale=scale, threshold=needed, delta=delta
         )
         found: list[list[str]] = json.loads(named.astype(np.uint8).tobytes())
         return found

@@ -442,4 +442,4 @@ def public(details: Mapping[str, Any]) -> dict[str, Any]:
 def text(value: Any) -> str:
     if not isinstance(value, str):
         raise InvalidInput("What a charge is for, and its mechanism, must be texts.")
-    return value
+    return str(value)  # of a mechanism, its text alone

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from tabveil.privacy import THRESHOLD, Budget, Door, Promise, Relation, epsilon_of, rounded_up
+from tabveil.privacy import Budget, Door, Mechanism, Promise, Relation, epsilon_of, rounded_up
 from tabveil.schema import Schema, shown
 
 PUBLIC = (
@@ -51,7 +51,7 @@ def statement(
         "fit": {"epsilon": budget.epsilon, "delta": budget.delta, "rho": str(budget.rho)},
         "schema": found and found.model_dump(include={"epsilon", "delta", "rho"}),
         "bought": list(schema.bought),  # columns whose rules were found in the data
-        "mechanisms": sorted({*mechanisms, THRESHOLD} if found else mechanisms),
+        "mechanisms": sorted({*mechanisms, Mechanism.THRESHOLD.value} if found else mechanisms),
         "assumed_public": assumed_public(schema, protection.relation),
         "ledger": place and place._asdict(),  # `tabveil ledger verify` compares it with the file
         **settings,
@@ -82,7 +82,7 @@ def charge_for_schema(schema: Schema) -> list[dict[str, Any]]:
         {
             "what": "finding the schema in the data",
             "rho": found.rho,
-            "mechanism": THRESHOLD,
+            "mechanism": Mechanism.THRESHOLD.value,
             "delta": found.used,
             "for": f"A schema with ε = {found.epsilon:g}",
         }
