@@ -249,9 +249,9 @@ class MomentLine(NumberLine):
 
     def words(self, low: float, high: float) -> str:
         form = "%Y-%m-%d" if self.rule.unit in ("day", "hour") else "%Y-%m-%d %H:%M"
-        ends = [self.rule.first + round(end) * self.unit for end in (low, high)]
-        texts = [self.rule.written(end, form) for end in ends]
-        return texts[0] if low == high else " to ".join(texts)
+        units = [round(min(max(end, 0), self.rule.units)) for end in dict.fromkeys((low, high))]
+        moments = [self.rule.first + unit * self.unit for unit in units]
+        return " to ".join(self.rule.written(moment, form) for moment in moments)
 
     def quantities(self, numbers: Numbers) -> Numbers:
         return self.rule.first + numbers * self.unit

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tabveil.columns import Column
-from tabveil.columns.moments import UNITS, Datetime
+from tabveil.columns.codec import NumberLine
 from tabveil.errors import InvalidInput
 from tabveil.queries.measurement import Measurement
-from tabveil.queries.sides import ByColumn, part_in_words
+from tabveil.queries.sides import ByColumn
 from tabveil.release import Release
 from tabveil.schema import did_you_mean, shown
 from tabveil.tables.placement import Interval, Part
@@ -187,10 +186,9 @@ class Evidence:
         """One column as parts: noisy share, its standard error, synthetic share; nan if not
         measured."""
         side, noisy = self._shown(name), self.alone(name)
-        rule = self.release.schema.columns.get(name)
         return pd.DataFrame(
             {
-                "part": [part_as_read(part, rule) for part in side.parts],
+                "part": [self._as_read(name, part) for part in side.parts],
                 "noisy": noisy.counts / self.total if noisy else np.nan,
                 "standard_error": noisy.errors / self.total if noisy else np.nan,
                 "synthetic": self.shares([side]),
@@ -201,9 +199,17 @@ class Evidence:
         """Where each part of a number begins, as it is read; None for a column of categories."""
         if name not in self.codec.domain.numerical:
             return None
-        rule, side = self.release.schema.columns.get(name), self._shown(name)
+        side = self._shown(name)
         starts = [Interval(run.low, run.low) for run in side.intervals]
-        return [*side.labels, *(part_as_read(start, rule) for start in starts)]
+        return [*side.labels, *(self._as_read(name, start) for start in starts)]
+
+    def _as_read(self, name: str, part: Part) -> str:
+        """A part as the reader knows the column: units since the first moment become dates."""
+        return part if isinstance(part, str) else self._lines[name].words(part.low, part.high)
+
+    @cached_property
+    def _lines(self) -> dict[str, NumberLine]:
+        return {name: c.line for name, c in self.release.schema.number_codecs.items()}
 
     def _shown(self, name: str) -> ByColumn:
         """The parts in which a column is shown: as it was measured, or evenly cut."""
@@ -234,16 +240,6 @@ class Evidence:
         codes = {name: self.codes(name) for name in self.names}
         found = [(a, b, cramers_v(codes[a], codes[b])) for a, b in combinations(self.names, 2)]
         return pd.DataFrame(found, columns=["first", "second", "dependence"])
-
-
-def part_as_read(part: Part, rule: Column | None) -> str:
-    """A part as the reader knows the column: units since the first moment become dates."""
-    if isinstance(part, str) or not isinstance(rule, Datetime):
-        return part_in_words(part)
-    form = "%Y-%m-%d" if rule.unit in ("day", "hour") else "%Y-%m-%d %H:%M"
-    units = [round(min(max(end, 0), rule.units)) for end in dict.fromkeys(part)]
-    moments = [rule.first + unit * UNITS[rule.unit] for unit in units]
-    return " to ".join(rule.written(moment, form) for moment in moments)
 
 
 def cramers_v(one: np.ndarray, two: np.ndarray) -> float:
