@@ -1,5 +1,7 @@
 """What tabveil says when it will not go on: one line that explains, one line that helps."""
 
+from fractions import Fraction
+
 
 class TabveilError(Exception):
     """A refusal a user can act on; `exit_code` is what the command line returns."""
@@ -16,9 +18,20 @@ class InvalidInput(TabveilError):
 
 
 class BudgetExceeded(TabveilError):
-    """More privacy was asked for than is left."""
+    """More privacy was asked for than is left; `asked` and `left` say how much, as ρ."""
 
     exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        asked: Fraction | None = None,
+        left: Fraction | None = None,
+    ) -> None:
+        super().__init__(message, hint)
+        self.asked, self.left = asked, left
 
 
 class LedgerDamaged(TabveilError):

@@ -146,6 +146,15 @@ def test_a_refusal_shows_enough_digits_to_tell_cost_from_rest():
     assert "ρ = 0.014973059, but only 0.014973058 of" in str(refusal.value)
 
 
+def test_a_refusal_carries_what_was_asked_and_what_was_left_exactly():
+    allowance = Ledger.in_memory("add-remove").allowance(Fraction(1, 3), "a fit")
+    with pytest.raises(BudgetExceeded) as refusal:
+        allowance.charge("measuring", Fraction(2, 3), "any")
+    for told in (refusal.value, pickle.loads(pickle.dumps(refusal.value))):
+        assert (told.asked, told.left) == (Fraction(2, 3), Fraction(1, 3))
+        assert told.message == refusal.value.message and told.hint == refusal.value.hint
+
+
 def test_a_refusal_shows_all_digits_of_a_float_and_no_more():
     allowance = Ledger.in_memory("add-remove").allowance(Fraction(1), "a fit")
     with pytest.raises(BudgetExceeded, match=r"ρ = 1\.0000000000000002, but only 1 of 1 is left"):

@@ -350,7 +350,8 @@ def _too_expensive(
     while digits < 17 and f"{float(rho):.{digits}g}" == f"{float(left):.{digits}g}":
         digits += 1
     cost, rest, whole = (f"{float(number):.{digits}g}" for number in (rho, left, total))
-    return BudgetExceeded(f"{asks} ρ = {cost}, but only {rest} of {whole} is left{where}.", hint)
+    message = f"{asks} ρ = {cost}, but only {rest} of {whole} is left{where}."
+    return BudgetExceeded(message, hint, asked=rho, left=left)
 
 
 def _require_same(
