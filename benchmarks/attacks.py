@@ -24,12 +24,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from tabveil.audit.attacks import Build, Built, NoisyCounts, NoisyPick, Silence
+from tabveil.audit.attacks import Build, NoisyCounts, NoisyPick, Silence
 from tabveil.audit.attacks.counts import losses
 from tabveil.audit.attacks.density import suspicion
 from tabveil.audit.estimator import lower_bound
 from tabveil.audit.finding import DELTA
 from tabveil.datasets import DATASETS, TABLES
+from tabveil.fitting.synthesizer import RAPpp, fit_with_noise
 from tabveil.privacy import Budget, OpenDPNoise, gaussian_scale, rho_of, selection_scale
 from tabveil.report.guarantee import Risk
 from tabveil.schema import Schema
@@ -89,7 +90,8 @@ class Cell:
             return None
         build: Build = OpenDPNoise if self.system == "ours" else Silence
         epsilon = self.epsilon if math.isfinite(self.epsilon) else EVERYTHING
-        model = Built(build, schema, epsilon, delta=DELTA, seed=self.repeat).fit(rows)
+        model = RAPpp(schema, epsilon, delta=DELTA, seed=self.repeat)
+        fit_with_noise(model, rows, build())
         return model.release_.sample(SYNTHETIC, seed=self.repeat, kind="pandas")
 
 

@@ -135,7 +135,7 @@ def decode(files: list[Path]) -> tuple[float, float]:
 def timed_fit(folder: Path, engine: str, quick: bool) -> dict:
     """Seconds of every pass over the rows and of the whole fit, and the most memory it took."""
     import tabveil as tv
-    from tabveil.fitting.presets import Default
+    from tabveil.fitting.presets import Default, Effort
     from tabveil.fitting.projection import Annealing
     from tabveil.fitting.rows import EncodedRows
 
@@ -154,7 +154,11 @@ def timed_fit(folder: Path, engine: str, quick: bool) -> dict:
     EncodedRows.total = timed  # type: ignore[assignment, method-assign]
     began = time.perf_counter()
     few = Annealing(stages=1, steps=2)
-    preset = Default(rounds=1, rows=50, between_rounds=few, at_the_end=few) if quick else "default"
+    preset = (
+        Default(rounds=1, effort=Effort(rows=50, between_rounds=few, at_the_end=few))
+        if quick
+        else "default"
+    )
     tv.RAPpp(tv.Schema.from_dict(schema()), 1.0, preset=preset, engine=engine).fit(folder)
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {

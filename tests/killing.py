@@ -21,13 +21,13 @@ import pandas as pd
 
 import tabveil as tv
 from tabveil.errors import TabveilError
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Allowance, Ledger, OpenDPNoise
 from tabveil.privacy.journal import Journal
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
-PRESET = Default(rows=8, rounds=3, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
+PRESET = Default(rounds=3, effort=Effort(rows=8, between_rounds=ONE_STEP, at_the_end=ONE_STEP))
 SCHEMA = {
     "columns": {
         "a": {"type": "categorical", "values": ["x", "y"]},

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 import tabveil as tv
 from tabveil.errors import InvalidInput
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.release.output import write
 from tabveil.sources import Source
 from tabveil.tables.table import Codec
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
-TINY = Default(rows=12, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
+TINY = Default(rounds=1, effort=Effort(rows=12, between_rounds=ONE_STEP, at_the_end=ONE_STEP))
 SCHEMA = {
     "columns": {
         "city": {"type": "categorical", "values": ["a", "b", "é"], "other": True},

@@ -25,7 +25,7 @@ import yaml
 
 import tabveil as tv
 from tabveil import cli
-from tabveil.fitting.presets import PRESETS, Default
+from tabveil.fitting.presets import PRESETS, Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.report.guarantee import Risk
 
@@ -42,7 +42,7 @@ RUNNABLE = re.compile(
 
 # The optimiser in few steps: what is shown must run, not converge.
 FEW = Annealing(8.0, stages=2, steps=5, tolerance=0.0)
-QUICK = replace(Default(), rounds=2, rows=200, between_rounds=FEW, at_the_end=FEW)
+QUICK = Default(rounds=2, effort=Effort(rows=200, between_rounds=FEW, at_the_end=FEW))
 
 PEOPLE = tv.Schema.from_dict(
     {

@@ -64,7 +64,7 @@ from tabveil import cli, report
 from tabveil.baselines import BASELINES
 from tabveil.curator import Workload, count
 from tabveil.engines import ENGINES, engine_named
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.queries import FAMILIES
 from tabveil.sources import Source
@@ -81,7 +81,7 @@ schema = tv.Schema.from_dict({"columns": {"sex": sexes, "age": {**number, "max":
 
 assert "one_thread" in cli.EngineName.__members__
 few = Annealing(8.0, stages=1, steps=2, tolerance=0.0)
-quick = Default(rounds=1, rows=50, between_rounds=few, at_the_end=few)
+quick = Default(rounds=1, effort=Effort(rows=50, between_rounds=few, at_the_end=few))
 model = tv.RAPpp(schema, preset=quick, engine="one_thread")
 assert "At a glance" in report.page(model.fit(frame).release_).html()
 

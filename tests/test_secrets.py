@@ -25,7 +25,7 @@ import pytest
 import tabveil as tv
 from samples import curator_of
 from tabveil.curator import Count, Curator, Workload
-from tabveil.fitting.presets import Default, Paper, Preset, Task
+from tabveil.fitting.presets import Default, Effort, Paper, PaperEffort, Preset, Task
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.rappp import Result
 from tabveil.fitting.rows import EncodedRows
@@ -38,8 +38,10 @@ from tabveil.tables.table import Codec, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
 TINY: dict[str, Preset] = {
-    "default": Default(rows=40, rounds=2, between_rounds=FAST, at_the_end=FAST),
-    "paper": Paper(thresholds=100, threshold_epochs=2, picks=2, rows=40, annealing=FAST),
+    "default": Default(rounds=2, effort=Effort(rows=40, between_rounds=FAST, at_the_end=FAST)),
+    "paper": Paper(
+        thresholds=100, threshold_epochs=2, picks=2, effort=PaperEffort(rows=40, annealing=FAST)
+    ),
 }
 SCHEMA = {
     "columns": {

@@ -71,6 +71,10 @@ class Curator:
     def __repr__(self) -> str:
         return f"Curator(relation={self.protection.relation.value})"  # and nothing of the rows
 
+    def recode(self, rows: PrivateRows) -> None:
+        """Count the same rows from now on in another encoding."""
+        self._rows, self._exact, self._exact_by_point = rows, None, None
+
     @property
     def protection(self) -> Protection:
         """Whom the noise protects."""

@@ -17,13 +17,16 @@ import pytest
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil import cli
-from tabveil.fitting.presets import PRESETS, Paper
+from tabveil.fitting.presets import PRESETS, Paper, PaperEffort
 from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger
 from tabveil.tables.table import Codec
 
 TINY = Paper(
-    thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=Annealing(stages=2, steps=5)
+    thresholds=200,
+    threshold_epochs=2,
+    picks=3,
+    effort=PaperEffort(rows=50, annealing=Annealing(stages=2, steps=5)),
 )
 
 

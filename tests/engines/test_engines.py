@@ -21,7 +21,7 @@ from tabveil import cli
 from tabveil.curator import Count, PointCounts, Workload, WorkloadCounts
 from tabveil.engines import ENGINES, Dask, Engine, Local, Spark
 from tabveil.errors import InvalidInput
-from tabveil.fitting.presets import PRESETS, Default
+from tabveil.fitting.presets import PRESETS, Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Ledger, Relation
@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 FAST = Annealing(stages=1, steps=3)
-TINY = Default(rounds=2, rows=50, between_rounds=FAST, at_the_end=FAST)
+TINY = Default(rounds=2, effort=Effort(rows=50, between_rounds=FAST, at_the_end=FAST))
 
 
 @pytest.fixture(params=ENGINES)
@@ -167,7 +167,7 @@ class FixedNoise:
 
 @pytest.fixture
 def fixed_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tv.RAPpp, "_noise", lambda self: FixedNoise())
+    monkeypatch.setattr("tabveil.fitting.synthesizer.OpenDPNoise", FixedNoise)
 
 
 # -- failure ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import tabveil as tv
 from samples import SMALL, curator_of, random_table
 from tabveil.curator import Count
-from tabveil.fitting.presets import Default, Task
+from tabveil.fitting.presets import Default, Effort, Task
 from tabveil.fitting.presets.default import Share, evenly_within_bins, independent_columns
 from tabveil.fitting.projection import Annealing, Measured, Progress, Relaxed, objective, project
 from tabveil.fitting.rappp import Status
@@ -23,7 +23,7 @@ from tabveil.queries import GRID, Hard, Pairs, ProjectedHistograms
 from tabveil.tables.table import Codec, Domain, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
-TINY = Default(rows=50, rounds=2, between_rounds=FAST, at_the_end=FAST)
+TINY = Default(rounds=2, effort=Effort(rows=50, between_rounds=FAST, at_the_end=FAST))
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_watcher_sees_every_round_and_the_last_projection(
 def test_the_projection_is_compiled_once_per_fit() -> None:
     codec = Codec(tv.Schema.from_dict(SHAPES["one column of each kind"]))
     few, more = (Annealing(8.0, stages=stages, steps=2, tolerance=0.0) for stages in (1, 2))
-    preset = Default(rows=40, rounds=2, between_rounds=few, at_the_end=more)
+    preset = Default(rounds=2, effort=Effort(rows=40, between_rounds=few, at_the_end=more))
     before = project._cache_size()
     tv.RAPpp(codec.schema, 1.0, preset=preset).fit(
         codec.decode(random_table(codec.domain, 300, seed=0))
@@ -258,7 +258,7 @@ def test_no_configuration_spends_more_than_its_budget(
     curator = curator_of(
         FewRows(random_table(codec.domain, rows, seed)), allowance, relation, WildNoise(seed)
     )
-    preset = Default(rows=20, rounds=rounds, most_cells=most_cells)
+    preset = Default(rounds=rounds, most_cells=most_cells, effort=Effort(rows=20))
     result = preset(curator, Task(codec.schema, rho, relation), lambda status: None)
     assert allowance.spent <= rho
     picked = [(a.family, pick) for a in result.answers for pick in a.picks.tolist()]
@@ -489,7 +489,7 @@ def test_a_strong_signal_is_learnt() -> None:
         }
     )  # fmt: skip
     steps = Annealing(8.0, stages=4, steps=80, tolerance=0.0, learning_rate=0.05)
-    moderate = Default(rows=400, rounds=3, between_rounds=steps, at_the_end=steps)
+    moderate = Default(rounds=3, effort=Effort(rows=400, between_rounds=steps, at_the_end=steps))
     synthetic = tv.RAPpp(schema, 10.0, preset=moderate).fit(frame).sample(5000, seed=0)
     assert (synthetic["c1"] == synthetic["c2"]).mean() > 0.9
     assert ((synthetic["x"] > np.median(x)) == (synthetic["y"] == 1)).mean() > 0.9

@@ -9,7 +9,7 @@ import tabveil as tv
 from samples import SMALL, random_table
 from tabveil.datasets import DATASETS
 from tabveil.fitting.forecast import epsilon_for, forecast, summary_tables
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.metrics import comparison_of, k_marginal
 from tabveil.tables.table import Codec
@@ -23,15 +23,16 @@ def test_a_plan_spends_no_more_than_the_budget(epsilon: float, relation: str) ->
     found = forecast(tv.Schema.from_dict(SMALL), epsilon, rows=5000, relation=relation)
     assert sum(part.share for part in found.spending) == pytest.approx(1)
     assert found.rho == pytest.approx(float(tv.Budget(epsilon, 1e-9).rho))
-    assert all(0 < column.error < 1 for column in found.columns)
-    assert all(0 < pair.error <= 1 for pair in found.pairs) and len(found.pairs) == 21
+    expected = found.expected
+    assert expected and all(0 < column.error < 1 for column in expected.columns)
+    assert all(0 < pair.error <= 1 for pair in expected.pairs) and len(expected.pairs) == 21
 
 
 def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
     codec = Codec(tv.Schema.from_dict(SMALL))
     frame = codec.decode(random_table(codec.domain, 4000, seed=0)).to_pandas()
     steps = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
-    tiny = Default(rows=40, rounds=2, between_rounds=steps, at_the_end=steps)
+    tiny = Default(rounds=2, effort=Effort(rows=40, between_rounds=steps, at_the_end=steps))
     model = tv.RAPpp(codec.schema, 1.0, preset=tiny, neighbours="substitute").fit(frame)
     found = forecast(codec.schema, 1.0, rows=4000, relation="substitute", preset=tiny)
     planned = {part.purpose: part.noise for part in found.spending}
@@ -76,7 +77,8 @@ def test_long_lists_and_units_are_planned_for() -> None:
         "sex": {"type": "categorical", "values": [0, 1]},
     }
     long = forecast(tv.Schema.from_dict({"columns": columns}), 1.0, rows=9000)
-    assert long.spending[0].purpose == "grouping" and long.columns[0].cells < 100
+    assert long.spending[0].purpose == "grouping" and long.expected
+    assert long.expected.columns[0].cells < 100
     columns["who"] = {"type": "id"}
     document = {"columns": columns, "privacy": {"unit": "who", "max_rows": 3}}
     several = forecast(tv.Schema.from_dict(document), 1.0, rows=9000)
@@ -87,7 +89,7 @@ def test_people_with_several_rows_get_fewer_and_coarser_tables() -> None:
     document = CENSUS.schema().to_dict()
     document["columns"]["who"] = {"type": "id"}
     each, several = (
-        forecast(tv.Schema.from_dict({**document, **privacy}), 1.0, rows=40_000)
+        forecast(tv.Schema.from_dict({**document, **privacy}), 1.0, rows=40_000).expected
         for privacy in ({}, {"privacy": {"unit": "who", "max_rows": 10}})
     )
     assert several.measured < each.measured

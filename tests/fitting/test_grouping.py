@@ -10,7 +10,7 @@ import pytest
 import tabveil as tv
 from tabveil.errors import InvalidInput
 from tabveil.fitting.grouping import LARGE, MOST, grouped, large_columns, reduced, widest
-from tabveil.fitting.presets import Default, Paper
+from tabveil.fitting.presets import Default, Effort, Paper, PaperEffort
 from tabveil.fitting.projection import Annealing
 from tabveil.schema import Categorical, Schema
 from tabveil.tables.table import Codec
@@ -25,7 +25,9 @@ SCHEMA = Schema.from_dict(
     }
 )
 QUICK = Paper(
-    thresholds=20, threshold_epochs=1, rows=100, annealing=Annealing(2.0, 3, 40, 0.0, 0.1)
+    thresholds=20,
+    threshold_epochs=1,
+    effort=PaperEffort(rows=100, annealing=Annealing(2.0, 3, 40, 0.0, 0.1)),
 )
 
 
@@ -111,7 +113,9 @@ def test_the_widest_table_bounds_every_table_that_counts_can_lead_to() -> None:
 
 
 def test_a_table_too_wide_for_memory_is_refused_before_anything_is_spent(tmp_path) -> None:
-    model = tv.RAPpp(SCHEMA, preset=Default(most_memory=10_000), ledger=tmp_path / "ledger")
+    model = tv.RAPpp(
+        SCHEMA, preset=Default(effort=Effort(most_memory=10_000)), ledger=tmp_path / "ledger"
+    )
     with pytest.raises(InvalidInput, match="GB of memory"):
         model.fit(frequent_first(10))
     assert not (tmp_path / "ledger").exists()

@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 
 import tabveil as tv
 from samples import SMALL, random_table
-from tabveil.fitting.presets import PRESETS, Default, Paper, Preset
+from tabveil.fitting.presets import PRESETS, Default, Effort, Paper, PaperEffort, Preset
 from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger, Relation
 from tabveil.tables.table import Codec
 
 FAST = Annealing(stages=1, steps=3)
 TINY: dict[str, Preset] = {
-    "paper": Paper(thresholds=200, threshold_epochs=2, picks=3, rows=50, annealing=FAST),
-    "default": Default(rounds=2, rows=50, between_rounds=FAST, at_the_end=FAST),
+    "paper": Paper(
+        thresholds=200, threshold_epochs=2, picks=3, effort=PaperEffort(rows=50, annealing=FAST)
+    ),
+    "default": Default(rounds=2, effort=Effort(rows=50, between_rounds=FAST, at_the_end=FAST)),
 }
 
 
@@ -304,7 +306,9 @@ def test_parameters_follow_the_habits_of_scikit_learn(schema: tv.Schema) -> None
 
 
 def test_few_candidates_do_not_run_out(schema: tv.Schema, frame: pd.DataFrame) -> None:
-    few = Paper(thresholds=7, threshold_epochs=50, picks=3, rows=20, annealing=FAST)
+    few = Paper(
+        thresholds=7, threshold_epochs=50, picks=3, effort=PaperEffort(rows=20, annealing=FAST)
+    )
     assert len(tv.RAPpp(schema, 1.0, preset=few).fit(frame).sample(5)) == 5
 
 

@@ -19,7 +19,7 @@ import pytest
 
 import tabveil as tv
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
@@ -48,7 +48,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
             "age": chance.integers(0, 100, 80),
         }
     )
-    preset = Default(rows=10, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
+    preset = Default(rounds=1, effort=Effort(rows=10, between_rounds=ONE_STEP, at_the_end=ONE_STEP))
     tv.RAPpp(tv.Schema.from_dict(SCHEMA), 5.0, preset=preset).fit(frame).save(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

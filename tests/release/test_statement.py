@@ -14,7 +14,7 @@ import tabveil as tv
 from tabveil.cli import app, ledger_beside
 from tabveil.discovery import found_document
 from tabveil.errors import InvalidInput
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import PRESETS, Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger, Relation, epsilon_of, rho_of, rounded_up
 from tabveil.release.statement import assumed_public
@@ -23,7 +23,7 @@ from tabveil.report.guarantee import Risk, section
 from tabveil.schema import rule_mark
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
-HASTY = Default(rows=20, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
+HASTY = Default(rounds=1, effort=Effort(rows=20, between_rounds=ONE_STEP, at_the_end=ONE_STEP))
 
 
 def people(rows: int = 4000) -> pd.DataFrame:
@@ -220,7 +220,7 @@ def run(*words: object) -> str:
 
 
 def test_two_fits_on_one_table_add_up_without_anyone_thinking_of_it(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tabveil.fitting.synthesizer.PRESETS", {"default": HASTY})
+    monkeypatch.setitem(PRESETS, "default", HASTY)
     people().to_csv(tmp_path / "people.csv", index=False)
     data, schema = tmp_path / "people.csv", tmp_path / "s.yaml"
     run("schema", "init", data, "--epsilon", 1, "-o", schema)
@@ -241,7 +241,7 @@ def test_two_fits_on_one_table_add_up_without_anyone_thinking_of_it(tmp_path, mo
 def test_people_can_be_protected_from_the_search_on_and_one_ledger_serves(
     tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr("tabveil.fitting.synthesizer.PRESETS", {"default": HASTY})
+    monkeypatch.setitem(PRESETS, "default", HASTY)
     people().assign(who=np.arange(4000) // 4).to_csv(tmp_path / "visits.csv", index=False)
     data, schema = tmp_path / "visits.csv", tmp_path / "s.yaml"
     run("schema", "init", data, "--epsilon", 4, "--unit", "who", "--max-rows", 3, "-o", schema)

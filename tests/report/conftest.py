@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import tabveil as tv
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 
 FAST = Annealing(8.0, stages=2, steps=5, tolerance=0.0)
-TINY = Default(rows=60, rounds=2, between_rounds=FAST, at_the_end=FAST)
+TINY = Default(rounds=2, effort=Effort(rows=60, between_rounds=FAST, at_the_end=FAST))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SCHEMA = {
     "columns": {

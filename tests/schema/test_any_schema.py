@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_constraints import any_release
 
 import tabveil as tv
-from tabveil.fitting.presets import Paper
+from tabveil.fitting.presets import Paper, PaperEffort
 from tabveil.fitting.projection import Annealing
 from tabveil.release.output import as_kind
 from tabveil.release.repair import EditableRows, Repair
@@ -132,7 +132,9 @@ def test_every_row_obeys_schema_and_constraints_at_any_epsilon(epsilon: float) -
         2000, seed=0
     )
     quick = Paper(
-        thresholds=20, threshold_epochs=1, rows=50, annealing=Annealing(2.0, 2, 10, 0.0, 0.1)
+        thresholds=20,
+        threshold_epochs=1,
+        effort=PaperEffort(rows=50, annealing=Annealing(2.0, 2, 10, 0.0, 0.1)),
     )
     synthetic = tv.RAPpp(schema, epsilon, preset=quick).fit(real).sample(500, seed=0)
     assert synthetic.dtypes.equals(real.dtypes) and check(synthetic, schema) == []

@@ -15,7 +15,7 @@ import tabveil as tv
 from samples import curator_of
 from tabveil.curator import Workload
 from tabveil.errors import InvalidInput
-from tabveil.fitting.presets import Paper
+from tabveil.fitting.presets import Paper, PaperEffort
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Ledger, Relation
@@ -192,7 +192,9 @@ def test_a_person_is_the_same_in_any_type_of_column() -> None:
 def test_the_promise_names_the_unit_and_the_unit_is_not_in_the_release(tmp_path) -> None:
     frame = table_of([[(0, 1, 3)] * 4 for _ in range(200)])
     quick = Paper(
-        thresholds=20, threshold_epochs=1, rows=20, annealing=Annealing(2.0, 1, 2, 0.0, 0.05)
+        thresholds=20,
+        threshold_epochs=1,
+        effort=PaperEffort(rows=20, annealing=Annealing(2.0, 1, 2, 0.0, 0.05)),
     )
     model = tv.RAPpp(schema_for(2), epsilon=50, preset=quick, ledger=tmp_path / "ledger").fit(frame)
     privacy = model.release_.privacy

@@ -27,9 +27,9 @@ from tabveil.audit.worlds import (
     World,
 )
 from tabveil.discovery import found_document, infer_schema
-from tabveil.fitting.presets import PRESETS, Default, Paper, Preset
+from tabveil.fitting.presets import PRESETS, Default, Effort, Paper, PaperEffort, Preset
 from tabveil.fitting.projection import Annealing
-from tabveil.fitting.synthesizer import RAPpp
+from tabveil.fitting.synthesizer import RAPpp, fit_with_noise
 from tabveil.privacy import Ledger, Mechanism, Noise, Relation, epsilon_of
 from tabveil.release import Release
 from tabveil.schema import Schema
@@ -41,11 +41,17 @@ ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 SOME_STEPS = Annealing(8.0, stages=2, steps=25, tolerance=0.0, learning_rate=0.05)
 HASTY: dict[str, Preset] = {
     "default": Default(
-        rows=8, rounds=2, picks_in_a_group=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP
+        rounds=2,
+        picks_in_a_group=1,
+        effort=Effort(rows=8, between_rounds=ONE_STEP, at_the_end=ONE_STEP),
     ),
-    "paper": Paper(thresholds=40, threshold_epochs=2, picks=2, rows=8, annealing=ONE_STEP),
+    "paper": Paper(
+        thresholds=40, threshold_epochs=2, picks=2, effort=PaperEffort(rows=8, annealing=ONE_STEP)
+    ),
 }
-PATIENT = Default(rows=60, rounds=2, between_rounds=SOME_STEPS, at_the_end=SOME_STEPS)
+PATIENT = Default(
+    rounds=2, effort=Effort(rows=60, between_rounds=SOME_STEPS, at_the_end=SOME_STEPS)
+)
 SYNTHETIC_ROWS = 300
 SEARCH = (0.5, 1e-6)  # (ε, δ) of schemas that are bought before a fit
 
@@ -297,17 +303,6 @@ class BlackBox:
         return float((synthetic["answer"] == self.world.target[0][1]).mean())
 
 
-class _Overheard(RAPpp):
-    """The synthesizer, with an ear at its source of noise."""
-
-    def __init__(self, noise: Noise, *settings: Any, **more: Any) -> None:
-        super().__init__(*settings, **more)
-        self.noise = noise
-
-    def _noise(self) -> Noise:
-        return self.noise
-
-
 def _fitted(
     noise: Noise,
     schema: Schema,
@@ -317,8 +312,10 @@ def _fitted(
     relation: Relation,
     ledger: Path | None = None,
 ) -> Release:
-    settings = {"delta": DELTA, "preset": preset, "neighbours": relation.value, "ledger": ledger}
-    return _Overheard(noise, schema, epsilon, **settings).fit(table).release_
+    model = RAPpp(
+        schema, epsilon, delta=DELTA, preset=preset, neighbours=relation.value, ledger=ledger
+    )
+    return fit_with_noise(model, table, noise).release_
 
 
 def _bought(noise: Noise, table: pd.DataFrame, relation: Relation) -> Schema:

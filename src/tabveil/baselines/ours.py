@@ -1,6 +1,6 @@
 """RAP++ of this package, as one entry among the others."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tabveil.baselines.baseline import Baseline, Fitted
-from tabveil.fitting.presets import Default, Paper
+from tabveil.fitting.presets import Default, Paper, PaperEffort, Preset
 from tabveil.fitting.synthesizer import RAPpp
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
@@ -55,12 +55,14 @@ class OurPaper(Baseline):
         relation: Relation = Relation.ADD_REMOVE,
         seed: int = 0,
     ) -> Fitted:
-        asked = {name: getattr(self, name) for name in self.options()}
-        return fitted(replace(Paper(), **asked), frame, schema, budget, relation, seed)
+        preset = Paper(
+            self.thresholds, self.threshold_epochs, self.picks, effort=PaperEffort(self.rows)
+        )
+        return fitted(preset, frame, schema, budget, relation, seed)
 
 
 def fitted(
-    preset: Default | Paper,
+    preset: Preset,
     frame: pd.DataFrame,
     schema: Schema,
     budget: Budget,

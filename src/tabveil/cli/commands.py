@@ -58,6 +58,10 @@ DEFAULT = PresetName("default")
 ToolName = StrEnum("ToolName", {name: name for name in IMPORTERS})  # type: ignore[misc]
 EngineName = StrEnum("EngineName", {name: name for name in ENGINES})  # type: ignore[misc]
 HERE = EngineName("local")
+Delta = Annotated[
+    float | None,
+    typer.Option(help="The privacy budget δ. [default: 1e-9; 1/n² for paper with substitute]"),
+]
 Data = Annotated[
     Path, typer.Argument(help="A .csv, .csv.gz or .parquet file, or a folder of Parquet files.")
 ]
@@ -286,10 +290,7 @@ def fit(
     schema: SchemaFile,
     release: Annotated[Path, typer.Option("-o", "--out", help="The release folder to write.")],
     epsilon: Annotated[float, typer.Option(help="The privacy budget ε.")],
-    delta: Annotated[
-        float | None,
-        typer.Option(help="The privacy budget δ. [default: 1e-9; 1/n² for paper with substitute]"),
-    ] = None,
+    delta: Delta = None,
     targets: Targets = None,
     preset: Annotated[PresetName, typer.Option(help="How to spend the budget.")] = DEFAULT,
     neighbours: Annotated[
@@ -553,8 +554,9 @@ def plan(
     schema: SchemaFile,
     epsilon: Annotated[float | None, typer.Option(help="The privacy budget ε.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="About how many rows there are.")] = 10_000,
-    delta: Annotated[float, typer.Option(help="The privacy budget δ.")] = DELTA,
+    delta: Delta = None,
     targets: Targets = None,
+    preset: Annotated[PresetName, typer.Option(help="How to spend the budget.")] = DEFAULT,
     neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
     want_error: Annotated[
         float | None,
@@ -577,7 +579,12 @@ def plan(
         require_new(file)
     declared = tv.Schema.load(schema)
     declared = declared.with_targets(tuple(targets)) if targets else declared
-    settings: dict[str, Any] = {"delta": delta, "rows": rows, "relation": neighbours}
+    settings: dict[str, Any] = {
+        "delta": delta,
+        "rows": rows,
+        "relation": neighbours,
+        "preset": preset.value,
+    }
     if want_error is not None:
         found = epsilon_for(declared, want_error, **settings)
     else:

@@ -1,29 +1,25 @@
 """What a fit would measure and how far off it would be, from public things alone: no table is
 opened.
 
-The rules of spending are those of the default preset itself. The error model behind the prediction
-is empirical: its constants were fitted to nine releases of three tables (docs/plan.md)."""
+What is bought is what the preset itself says. The error model behind the prediction was made for
+the default preset and is empirical: its constants were fitted to nine releases of three tables
+(docs/plan.md)."""
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table as Grid
 
-from tabveil.columns import Categorical
 from tabveil.errors import InvalidInput
-from tabveil.fitting.grouping import MOST, large_columns
-from tabveil.fitting.grouping import SHARE as GROUPING_SHARE
-from tabveil.fitting.presets import Default, Task
-from tabveil.fitting.presets.default import Outline, bins_for
+from tabveil.fitting.grouping import grouping_cost, grouping_spending, widest
+from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.ranks import LEVELS
-from tabveil.privacy import DELTA, Budget, Protection, Relation
-from tabveil.queries import GRID, Pairs
+from tabveil.fitting.spending import CountedColumn, Outlook
+from tabveil.privacy import Budget, Protection, Relation
 from tabveil.schema import Schema
 
 SHOWN = 8  # lines of columns and pairs on the terminal
@@ -75,7 +71,7 @@ class PairForecast:
 
 
 @dataclass(frozen=True)
-class Spending:
+class SpendingForecast:
     """One purpose of the budget: what is asked, its share of ρ, and the noise on each count."""
 
     purpose: str
@@ -85,20 +81,13 @@ class Spending:
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """What a fit will do with its budget, and what to expect of the result."""
+class Expected:
+    """What models of error, memory and time expect of a fit."""
 
-    epsilon: float
-    delta: float
-    relation: str
-    rows: int
-    rho: float
-    spending: tuple[Spending, ...]
     columns: tuple[ColumnForecast, ...]
     pairs: tuple[PairForecast, ...]
     candidates: int
     measured: int
-    rounds: int
     memory: int
     seconds: float
 
@@ -114,24 +103,49 @@ class Forecast:
         """The same as NIST's k-marginal score for k = 2: 1000 is perfect."""
         return 1000 * (1 - self.error)
 
+
+NO_MODEL = "No error, memory or time is foretold: the models were made for the default preset."
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a fit will do with its budget, and what to expect of the result."""
+
+    epsilon: float
+    delta: float
+    relation: str
+    rows: int
+    rho: float
+    spending: tuple[SpendingForecast, ...]
+    rounds: int
+    expected: Expected | None  # none for a preset that the models were not made for
+
+    @property
+    def error(self) -> float:
+        """The mean error that is predicted."""
+        if self.expected is None:
+            raise InvalidInput(NO_MODEL, "Ask about the default preset.")
+        return self.expected.error
+
     def to_dict(self) -> dict[str, Any]:
-        """A form for JSON."""
+        """A form for JSON; null where nothing is predicted."""
+        found = self.expected
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "relation": self.relation,
             "rows": self.rows,
             "rho": self.rho,
-            "predicted_error": self.error,
-            "predicted_k_marginal_2": self.score,
-            "tables_measured": self.measured,
-            "tables_possible": self.candidates,
+            "predicted_error": found and found.error,
+            "predicted_k_marginal_2": found and found.score,
+            "tables_measured": found and found.measured,
+            "tables_possible": found and found.candidates,
             "rounds": self.rounds,
-            "memory_bytes": self.memory,
-            "seconds_on_two_cores": self.seconds,
+            "memory_bytes": found and found.memory,
+            "seconds_on_two_cores": found and found.seconds,
             "spending": [vars(part) for part in self.spending],
-            "columns": [vars(part) for part in self.columns],
-            "pairs": [vars(part) for part in self.pairs],
+            "columns": [vars(part) for part in found.columns] if found else None,
+            "pairs": [vars(part) for part in found.pairs] if found else None,
         }
 
 
@@ -139,91 +153,35 @@ def forecast(
     schema: Schema,
     epsilon: float,
     *,
-    delta: float = DELTA,
+    delta: float | None = None,
     rows: int = ROWS,
     relation: Relation | str = Relation.ADD_REMOVE,
-    preset: Default | None = None,
+    preset: str | Preset = "default",
 ) -> Forecast:
-    """What the default preset would do with this budget on about so many rows."""
+    """What a preset would do with this budget on about so many rows."""
     if rows < 1:
         raise InvalidInput(
             f"A table of {rows} rows cannot be planned for.", "Give about how many there are."
         )
-    preset, relation, budget = preset or Default(), Relation(relation), Budget(epsilon, delta)
-    large = large_columns(schema)
-    grouping = budget.rho * GROUPING_SHARE if large else Fraction(0)
-    task = Task(_after_grouping(schema, large), budget.rho - grouping, relation)
-    domain = task.domain
-    bins = bins_for(task.strength(rows))
-    edges = [np.arange(1, bins) * GRID // bins for _ in domain.numerical]
-    pairs = Pairs.over(domain, edges, preset.most_cells)
-    outline = preset.outline(task, pairs, rows)
-
-    asks = [tables for tables, *_ in outline.plan.rounds]
-    along = [ask for _, *others in outline.plan.rounds for ask in others]
-    chosen, lines = (sum(ask.picks for ask in some) for some in (asks, along))
-    count = preset.count_cost(task)
-    ranks = preset.ranks_share.of(task, len(domain.numerical), rows)
-    protection = Protection.of(relation, schema.privacy)
-    numbers, crossed = len(domain.numerical), len(outline.with_targets)
-
-    def noise(picks: int, rho: Fraction) -> float:
-        return protection.noise_of(picks, rho, pairs.cells_moved)
-
-    run = protection.noise_of(numbers, ranks * LEVELS[0]) if numbers else 0.0
-    alone = noise(pairs.categorical, outline.alone) if pairs.categorical else 0.0
-    together = noise(crossed, outline.together) if crossed else None
-    table = noise(asks[0].picks, asks[0].measure) if asks else None
-    line = noise(along[0].picks, along[0].measure) if along else None
-
-    spending = [
-        Spending(
-            "grouping", f"values of {len(large)} long lists", _share(grouping, budget),
-            protection.noise_of(len(large), grouping) if large else None,
-        ),
-        Spending(
-            "row count", "how many rows there are", _share(count, budget),
-            protection.noise_of(1, count) if count else None,
-        ),
-        Spending("distributions", f"{numbers} numeric columns, level by level", _share(ranks,
-        budget), run),
-        Spending("columns", f"{pairs.categorical} categorical columns", _share(outline.alone,
-        budget), alone),
-        Spending(
-            "tables with targets",
-            f"{crossed} cross-tables of a target and a column",
-            _share(outline.together, budget),
-            together,
-        ),
-        Spending(
-            "choosing",
-            f"{chosen} of {len(pairs)} cross-tables" + f", {lines} directions" * bool(lines),
-            _share(sum((a.select for a in [*asks, *along]), Fraction(0)), budget), None,
-        ),
-        Spending(
-            "cross-tables", f"the {chosen} chosen ones",
-            _share(sum((a.measure for a in asks), Fraction(0)), budget), table,
-        ),
-        Spending(
-            "projected histograms", f"{lines} directions through the numbers",
-            _share(sum((a.measure for a in along), Fraction(0)), budget), line,
-        ),
-    ]  # fmt: skip
-    columns = _columns(pairs, rows, alone, run)
+    preset, protection = preset_named(preset), Protection.of(relation, schema.privacy)
+    if delta is None:
+        public = rows if protection.relation is Relation.SUBSTITUTE else None
+        delta = preset.default_delta(public)
+    rho = Budget(epsilon, delta).rho
+    task = Task(widest(schema), rho - grouping_cost(schema, rho), protection.relation)
+    spending = preset.spending(task, rows)
+    purchases = (*grouping_spending(schema, rho, protection), *spending.purchases)
     return Forecast(
         epsilon=epsilon,
         delta=delta,
-        relation=relation.value,
+        relation=protection.relation.value,
         rows=rows,
-        rho=float(budget.rho),
-        spending=tuple(part for part in spending if part.share > 0),
-        columns=columns,
-        pairs=_pairs(columns, outline.with_targets, pairs, rows, together, table),
-        candidates=len(pairs) - len(columns),
-        measured=chosen + len(outline.with_targets),
-        rounds=len(outline.plan.rounds),
-        memory=PROGRAM + preset.memory(domain),
-        seconds=_seconds(preset, pairs, outline, rows, preset.rows_for(task.strength(rows))),
+        rho=float(rho),
+        spending=tuple(
+            SpendingForecast(p.purpose, p.asked, float(p.rho / rho), p.noise) for p in purchases
+        ),
+        rounds=spending.rounds,
+        expected=_expected(spending.outlook, rows) if spending.outlook else None,
     )
 
 
@@ -255,6 +213,13 @@ def summary_tables(found: Forecast) -> list[Grid | str]:
     for part in found.spending:
         noise = "–" if part.noise is None else f"{part.noise:,.1f}"
         spending.add_row(part.purpose, part.asked, f"{part.share:.1%}", noise)
+    budget = f"ε = {found.epsilon:g}, δ = {found.delta:g}, about {found.rows:,} rows: "
+    if found.expected is None:
+        return [spending, f"{budget}{found.rounds} rounds.\n{NO_MODEL}"]
+    return [spending, *_worst(found.expected), budget + _bottom_line(found.expected, found.rounds)]
+
+
+def _worst(found: Expected) -> list[Grid | str]:
     columns = Grid(
         "column", "parts", "noise", "predicted error", box=SIMPLE, title="Columns, worst first"
     )
@@ -262,65 +227,62 @@ def summary_tables(found: Forecast) -> list[Grid | str]:
         columns.add_row(
             column.name, str(column.cells), f"{column.noise:.3%}", f"{column.error:.3f}"
         )
+    if not found.pairs:
+        return [columns]
     pairs = Grid(
         "columns", "cells", "noise", "predicted error", box=SIMPLE, title="Pairs, worst first"
     )
     for pair in sorted(found.pairs, key=lambda p: -p.error)[:SHOWN]:
         name = f"{pair.first} × {pair.second}"
         pairs.add_row(name, f"{pair.cells:,}", f"{pair.noise:.3%}", f"{pair.error:.3f}")
-    return [
-        spending,
-        columns,
-        *([pairs] if found.pairs else []),
-        f"ε = {found.epsilon:g}, δ = {found.delta:g}, about {found.rows:,} rows: "
-        f"{found.measured:,} of "
-        f"{found.candidates:,} cross-tables in {found.rounds} rounds.\n"
+    return [columns, pairs]
+
+
+def _bottom_line(found: Expected, rounds: int) -> str:
+    return (
+        f"{found.measured:,} of {found.candidates:,} cross-tables in {rounds} rounds.\n"
         f"Predicted mean error of a cross-table: {found.error:.3f} (k-marginal score "
-        f"{found.score:.0f}), "
-        "checked on three tables; yours may differ.\n"
+        f"{found.score:.0f}), checked on three tables; yours may differ.\n"
         f"About {found.memory / 1e9:.2g} GB of memory and {found.seconds / 60:.1f} minutes on "
-        "two cores.",
-    ]
+        "two cores."
+    )
 
 
-def _columns(pairs: Pairs, rows: int, alone: float, run: float) -> tuple[ColumnForecast, ...]:
-    """Single columns: noise on every category; for numbers, rows in runs too thin to be cut
+def _expected(outlook: Outlook, rows: int) -> Expected:
+    """The models of error, memory and time."""
+    columns = tuple(_column(column, rows) for column in outlook.columns)
+    return Expected(
+        columns=columns,
+        pairs=tuple(
+            _pair(columns[i], columns[j], noise / rows) for (i, j), noise in outlook.tables.items()
+        ),
+        candidates=outlook.candidates,
+        measured=outlook.measured,
+        memory=PROGRAM + outlook.memory,
+        seconds=_seconds(outlook, rows),
+    )
+
+
+def _column(column: CountedColumn, rows: int) -> ColumnForecast:
+    """A single column: noise on every category; for numbers, rows in runs too thin to be cut
     further."""
-    # A run is cut if it holds more than six times the noise of the next level (see `learn_ranks`).
-    unresolved = 6 * run * float(LEVELS[0] / LEVELS[1]) ** 0.5 / rows
-    found = []
-    for place, column in enumerate(pairs.layout.columns):
-        cells = len(column.labels)
-        if place < pairs.categorical:
-            error = min(0.5, KEPT * _raw(cells, alone / rows)) + FLOOR_CATEGORY
-            found.append(ColumnForecast(column.name, "categorical", cells, alone / rows, error))
-        else:
-            error = min(0.5, UNRESOLVED * unresolved) + FLOOR_NUMBER
-            found.append(ColumnForecast(column.name, "numerical", cells, run / rows, error))
-    return tuple(found)
+    noise = column.noise / rows
+    if column.kind == "categorical":
+        error = min(0.5, KEPT * _raw(column.cells, noise)) + FLOOR_CATEGORY
+    else:
+        # A run is cut if it holds more than six times the noise of the next level (`learn_ranks`).
+        unresolved = 6 * noise * float(LEVELS[0] / LEVELS[1]) ** 0.5
+        error = min(0.5, UNRESOLVED * unresolved) + FLOOR_NUMBER
+    return ColumnForecast(column.name, column.kind, column.cells, noise, error)
 
 
-def _pairs(
-    columns: tuple[ColumnForecast, ...],
-    with_targets: np.ndarray,
-    pairs: Pairs,
-    rows: int,
-    together: float | None,
-    chosen: float | None,
-) -> tuple[PairForecast, ...]:
-    """Cross-tables: what their two columns are off, and how they hang together."""
-    direct = {pairs.layout.queries[q][:2] for q in with_targets}
-    found = []
-    for i, j in combinations(range(len(columns)), 2):
-        one, two = columns[i], columns[j]
-        cells = one.cells * two.cells
-        scales = [s for s in (chosen, together if (i, j) in direct else None) if s is not None]
-        noise = min(scales, default=math.inf) / rows
-        joint = DEPENDENCE * -math.expm1(-_sparse(cells, noise) / DEPENDENCE)
-        surface = FLOOR_SURFACE if one.kind == two.kind == "numerical" else 0.0
-        error = min(1.0, math.hypot(one.error, two.error, joint) + surface)
-        found.append(PairForecast(one.name, two.name, cells, noise, error))
-    return tuple(found)
+def _pair(one: ColumnForecast, two: ColumnForecast, noise: float) -> PairForecast:
+    """A cross-table: what its two columns are off, and how they hang together."""
+    cells = one.cells * two.cells
+    joint = DEPENDENCE * -math.expm1(-_sparse(cells, noise) / DEPENDENCE)
+    surface = FLOOR_SURFACE if one.kind == two.kind == "numerical" else 0.0
+    error = min(1.0, math.hypot(one.error, two.error, joint) + surface)
+    return PairForecast(one.name, two.name, cells, noise, error)
 
 
 def _raw(cells: int, noise: float) -> float:
@@ -337,27 +299,8 @@ def _sparse(cells: int, noise: float) -> float:
     return float(np.minimum(shares / shares.sum(), JOINT * noise).sum() / 2)
 
 
-def _seconds(preset: Default, pairs: Pairs, outline: Outline, rows: int, relaxed: int) -> float:
-    """A rough time on two cores: start-up, three products in every step, and reading and counting
+def _seconds(outlook: Outlook, rows: int) -> float:
+    """A rough time on two cores: start-up, the steps of the optimiser, reading and counting
     rows."""
-    between, last = preset.between_rounds, preset.at_the_end
-    steps = len(outline.plan.rounds) * between.stages * between.steps + last.stages * last.steps
-    projecting = steps * relaxed * 6 * pairs.effort(outline.room(pairs)[0]) / FLOPS
-    counts = sum(map(len, pairs.counting.pieces))
-    return START + projecting + rows * (READING * len(pairs.layout.columns) + COUNTING * counts)
-
-
-def _after_grouping(schema: Schema, large: list[str]) -> Schema:
-    """The schema with long lists of values as short as they will be: declared groups, or the most
-    common."""
-    columns = dict(schema.columns)
-    for name in large:
-        codec = schema.categories[name]
-        alone = [f"value {i}" for i in range(min(MOST, codec.declared) + 1)]
-        others = codec.labels[codec.declared :]  # OTHER and missing keep codes of their own
-        columns[name] = Categorical(values=(*(codec.groups or alone), *others))
-    return schema.model_copy(update={"columns": columns})
-
-
-def _share(rho: Fraction, budget: Budget) -> float:
-    return float(rho / budget.rho)
+    a_row = READING * len(outlook.columns) + COUNTING * outlook.counts
+    return START + outlook.multiplications / FLOPS + rows * a_row

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tabveil.fitting.forecast import Forecast
+from tabveil.fitting.forecast import NO_MODEL, Expected, Forecast
 from tabveil.report.page import Chart, Figures, Grid, Note, Page, Prose, Section
 from tabveil.report.pairs import heat_map
 from tabveil.report.plot import FIRST, altair
@@ -12,18 +12,25 @@ from tabveil.report.words import amount, count, duration, few, percent, size
 def forecast_page(found: Forecast) -> Page:
     """The page that `tabveil plan -o` writes."""
     budget = f"ε = {few(found.epsilon)}, δ = {few(found.delta)}, {found.relation}"
-    pairs = [_pairs(found)] if found.pairs else []
     return Page(
         title="Plan of a release",
         subtitle=(
             f"{budget}, about {amount(found.rows)} rows. Made from the schema; no data was opened."
         ),
-        sections=[_overview(found), _spending(found), _columns(found), *pairs],
+        sections=_sections(found),
         footer="Made by tabveil. This page fetches nothing and sends nothing.",
     )
 
 
-def _overview(found: Forecast) -> Section:
+def _sections(found: Forecast) -> list[Section]:
+    expected = found.expected
+    if expected is None:
+        return [Section("overview", "What to expect", [Note(NO_MODEL)]), _spending(found)]
+    pairs = [_pairs(expected)] if expected.pairs else []
+    return [_overview(expected), _spending(found), _columns(expected), *pairs]
+
+
+def _overview(found: Expected) -> Section:
     return Section(
         "overview",
         "What to expect",
@@ -81,7 +88,7 @@ def _spending(found: Forecast) -> Section:
     )  # fmt: skip
 
 
-def _columns(found: Forecast) -> Section:
+def _columns(found: Expected) -> Section:
     lines = [
         (c.name, c.kind, c.cells, percent(c.noise, 2), f"{c.error:.3f}") for c in found.columns
     ]
@@ -93,7 +100,7 @@ def _columns(found: Forecast) -> Section:
     )
 
 
-def _pairs(found: Forecast) -> Section:
+def _pairs(found: Expected) -> Section:
     errors = [(p.first, p.second, p.error) for p in found.pairs]
     frame = pd.DataFrame(errors, columns=["first", "second", "predicted error"])
     worst = sorted(found.pairs, key=lambda pair: -pair.error)

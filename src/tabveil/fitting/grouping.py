@@ -12,6 +12,8 @@ import numpy as np
 from tabveil.columns import Categorical, CategoryCodec
 from tabveil.curator import Curator
 from tabveil.fitting.ranks import onto_simplex
+from tabveil.fitting.spending import Purchase, counted
+from tabveil.privacy import Protection
 from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Grouping
 
@@ -25,6 +27,20 @@ def large_columns(schema: Schema) -> list[str]:
     """The columns whose values are grouped: too many for cross-tables, or grouped by the schema.
     Public."""
     return [name for name, c in schema.categories.items() if c.groups or c.declared > LARGE]
+
+
+def grouping_cost(schema: Schema, rho: Fraction) -> Fraction:
+    """What of a whole budget is spent on grouping; nothing where no list is long. Public."""
+    return rho * SHARE if large_columns(schema) else Fraction(0)
+
+
+def grouping_spending(
+    schema: Schema, rho: Fraction, protection: Protection
+) -> tuple[Purchase, ...]:
+    """The same as a purpose of the budget."""
+    lists = len(large_columns(schema))
+    asked = f"values of {lists} long lists"
+    return counted("grouping", asked, grouping_cost(schema, rho), protection, lists)
 
 
 def learn_groupings(curator: Curator, schema: Schema, rho: Fraction) -> dict[str, Grouping]:

@@ -7,11 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tabveil.curator import Curator
+from tabveil.fitting.spending import Purchase
+from tabveil.privacy import Protection
 from tabveil.queries.rows import GRID
 from tabveil.tables.placement import Lattice, Ranks
 
 LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))
 """How ρ is split over the levels of refinement; what the last ones leave unspent is given back."""
+DISTRIBUTIONS = "distributions"  # what the ledger and plans call them
 FIRST_RUNS, BRANCHES = 128, 8  # at most, and at least
 
 
@@ -68,6 +71,15 @@ def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -
         for runs, size in zip(done, lattice.sizes, strict=True)
     ]
     return Learnt(_ranks(lattice, done), special, first_scale, left)
+
+
+def ranks_spending(columns: int, rho: Fraction, protection: Protection) -> tuple[Purchase, ...]:
+    """Rank space as a purpose of the budget; its noise is that of the first level."""
+    if not columns:
+        return ()
+    noise = protection.noise_of(columns, rho * LEVELS[0])
+    asked = f"{columns} numeric columns, level by level"
+    return (Purchase(DISTRIBUTIONS, asked, rho, noise),)
 
 
 def _points(start: int, stop: int) -> np.ndarray:

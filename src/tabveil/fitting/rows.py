@@ -1,14 +1,14 @@
 """The private rows as a curator meets them: read, encoded and summed up where the engine says."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from tabveil.engines import Engine, Local, OnProgress
 from tabveil.sources import Source
-from tabveil.tables.table import Codec, Table
+from tabveil.tables.table import Codec, Grouping, Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,6 +34,10 @@ class EncodedRows:
         return self.engine.total(
             self.source.only(columns), Encoded(Codec(few), count), self.on_progress
         )
+
+    def grouped(self, groupings: Mapping[str, Grouping]) -> "EncodedRows":
+        """The same rows, with values of long lists behind the codes of their groups."""
+        return replace(self, codec=Codec(self.codec.schema, groupings))
 
     def count(self) -> int:
         """How many rows there are."""

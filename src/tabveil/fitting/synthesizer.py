@@ -4,11 +4,11 @@ import inspect
 import json
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from tabveil.curator import Curator
 from tabveil.engines import Engine, Local, engine_named
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.fitting import device
-from tabveil.fitting.grouping import SHARE as GROUPING_SHARE
-from tabveil.fitting.grouping import learn_groupings, reduced, widest
+from tabveil.fitting.grouping import grouping_cost, learn_groupings, reduced, widest
 from tabveil.fitting.logs import LOG, logged
-from tabveil.fitting.presets import PRESETS, Default, Preset, Task
+from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.rappp import Result, Status
 from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import (
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
 
     from tabveil.report.page import Page
 
+Watch = Callable[[Status], None]
+
 
 class RAPpp:
     """Differentially private synthetic tables by relaxed adaptive projection (RAP++).
@@ -55,6 +56,9 @@ class RAPpp:
     noise. `ledger` names a file that several fits on the same data share, so that their costs add
     up. `engine` says where rows are counted: local, dask or spark; without it, where the table
     lies."""
+
+    release_: Release
+    recalled_: int  # answers taken over from a run that did not end
 
     def __init__(
         self,
@@ -83,7 +87,7 @@ class RAPpp:
         self,
         data: Any,
         *,
-        watch: Callable[[Status], None] = lambda status: None,
+        watch: Watch = lambda status: None,
         save: str | Path | None = None,
     ) -> Self:
         """Spend the budget once on a table: pandas, polars, Arrow, Dask, Spark, or the path of a
@@ -92,58 +96,7 @@ class RAPpp:
         With `save`, the release is on disk before the fit counts as done. With a ledger file, a fit
         that was cut short goes on when it is asked for again: answers that were paid for are used,
         not drawn anew."""
-        relation, preset, seed = self._checked()
-        watch = logged(watch)
-        schema = (
-            self.schema if self.targets is None else self.schema.with_targets(tuple(self.targets))
-        )
-        require_satisfiable(schema)
-        if isinstance(preset, Default):
-            preset.require_room(Codec(widest(schema)).domain)
-        with self._engine_for(data) as engine:
-            if schema.privacy and not isinstance(engine, Local):
-                raise InvalidInput(
-                    "Rows of one person are counted in one stream, which only the local engine "
-                    "does.",
-                    "Use engine='local', or keep few rows of each person yourself and leave out "
-                    "privacy.",
-                )
-            source = Source.of(engine.find(data), schema)
-            if relation is Relation.SUBSTITUTE and source.count() == 0:
-                raise InvalidInput(
-                    "The table has no rows.",
-                    "Under substitution their number is public; give at least one.",
-                )
-            budget = Budget(self.epsilon, self._delta(source, relation))
-            promise = Promise(budget, Protection.of(relation, schema.privacy))
-            rows = EncodedRows(
-                source, Codec(schema), engine, lambda share: watch(Status.reading(share))
-            )
-            device.wake()
-            _require_schema_paid(schema, promise.protection, self.ledger)
-            with self._open_ledger(relation) as ledger:
-                label = f"A fit with ε = {self.epsilon:g}"
-                request = _request(source, schema, budget, relation, self)
-                unit = promise.protection.unit
-                allowance = ledger.allowance(budget.rho, label, request=request, unit=unit)
-                door = Door(allowance, promise.protection, self._noise())
-                curator = Curator(rows, door)
-                groupings = learn_groupings(curator, schema, allowance.total * GROUPING_SHARE)
-                if groupings:
-                    rows = replace(rows, codec=Codec(schema, groupings))
-                    counted = curator.published
-                    curator = Curator(rows, door)
-                    curator.published += counted
-                task = Task(reduced(schema, groupings), allowance.left, relation, seed)
-                result = preset(curator, task, watch)
-                release = release_of(result, schema, promise, door, source.kind, curator, self)
-                self.release_ = replace(release, types=source.types(schema), groupings=groupings)
-                if save is not None:
-                    self.release_.save(save)
-                allowance.finish()
-                LOG.info("done: %s", self.release_.privacy["promise"])
-        self.recalled_ = allowance.recalled  # answers taken over from a run that did not end
-        return self
+        return fit_with_noise(self, data, OpenDPNoise(), watch=watch, save=save)
 
     def sample(
         self, rows: int = 1000, *, seed: int | None = None, where: Mapping[str, Any] | None = None
@@ -213,37 +166,27 @@ class RAPpp:
             f"RAPpp(epsilon={self.epsilon}, preset={self.preset!r}, neighbours={self.neighbours!r})"
         )
 
-    def _checked(self) -> tuple[Relation, Preset, int]:
+    def _order(self) -> "Order":
         """Refuse what cannot be run before any file is opened or any budget is touched."""
-        preset = PRESETS.get(self.preset) if isinstance(self.preset, str) else self.preset
-        if preset is None:
-            raise InvalidInput(
-                f"There is no preset {self.preset}.", f"Choose from: {', '.join(PRESETS)}."
-            )
+        preset, relation = preset_named(self.preset), relation_named(self.neighbours)
         if not 0 <= int(self.seed) < 2**32:
             raise InvalidInput(
                 f"Seed {self.seed} is not usable.", "Give a whole number from 0 to 4294967295."
             )
         Budget(self.epsilon, DELTA if self.delta is None else self.delta)
-        return relation_named(self.neighbours), preset, int(self.seed)
+        schema = self.schema
+        if self.targets is not None:
+            schema = schema.with_targets(tuple(self.targets))
+        require_satisfiable(schema)
+        preset.check(Codec(widest(schema)).domain)
+        name, seed = str(self.preset), int(self.seed)
+        return Order(schema, self.epsilon, self.delta, relation, preset, name, seed)
 
     def _engine_for(self, data: object) -> Engine:
         """The engine that was asked for, or the one that the table lies on."""
         if isinstance(self.engine, Engine):
             return self.engine
         return engine_named(self.engine or engine_of(data))
-
-    def _delta(self, source: Source, relation: Relation) -> float:
-        """δ as asked; else the paper's 1/n² where its preset runs with a public n; else 1e-9."""
-        if self.delta is not None:
-            return self.delta
-        if self.preset == "paper" and relation is Relation.SUBSTITUTE:
-            return 1 / max(2, source.count()) ** 2
-        return DELTA
-
-    def _noise(self) -> Noise:
-        """Where privacy noise comes from; audits listen here."""
-        return OpenDPNoise()
 
     def _open_ledger(self, relation: Relation) -> Ledger:
         return (
@@ -265,13 +208,148 @@ class RAP(RAPpp):
     def __init__(self, schema: Schema, epsilon: float = 1.0, **settings: Any) -> None:
         super().__init__(schema, epsilon, **{"preset": "paper", **settings})
 
-    def _checked(self) -> tuple[Relation, Preset, int]:
+    def _order(self) -> "Order":
         if self.schema.numerical:
             raise InvalidInput(
                 f"RAP works on categorical columns, but {self.schema.numerical[0]} is numerical.",
                 "Use RAPpp, or cut numbers into categories first.",
             )
-        return super()._checked()
+        return super()._order()
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a fit was asked for, and found possible. Public."""
+
+    schema: Schema
+    epsilon: float
+    delta: float | None
+    relation: Relation
+    preset: Preset
+    preset_name: str  # as it was asked for
+    seed: int
+
+    def promise(self, source: Source) -> Promise:
+        """What the fit of this table promises, and to whom."""
+        rows = source.count() if self.relation is Relation.SUBSTITUTE else None
+        if rows == 0:
+            raise InvalidInput(
+                "The table has no rows.",
+                "Under substitution their number is public; give at least one.",
+            )
+        delta = self.preset.default_delta(rows) if self.delta is None else self.delta
+        protection = Protection.of(self.relation, self.schema.privacy)
+        return Promise(Budget(self.epsilon, delta), protection)
+
+    def request(self, source: Source, promise: Promise) -> str:
+        """All that a release is made from; two fits with the same request may share noisy
+        answers."""
+        budget = asdict(promise.budget)
+        settings = budget, self.relation.value, self.preset_name, self.seed, version("tabveil")
+        return json.dumps(
+            [self.schema.to_dict(), *settings, source.fingerprint()], sort_keys=True, default=str
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a release says about how it was made."""
+        return {"preset": self.preset_name, "seed": self.seed, "versions": _versions()}
+
+
+Model = TypeVar("Model", bound=RAPpp)
+
+
+def fit_with_noise(
+    model: Model,
+    data: Any,
+    noise: Noise,
+    *,
+    watch: Watch = lambda status: None,
+    save: str | Path | None = None,
+) -> Model:
+    """What `RAPpp.fit` does, with any source of noise: for audits and tests, which listen there.
+
+    Not for users: a release is private only if its noise is, which `RAPpp.fit` sees to."""
+    order, watch = model._order(), logged(watch)
+    with model._engine_for(data) as engine:
+        _require_one_stream(order.schema, engine)
+        source = Source.of(engine.find(data), order.schema)
+        promise = order.promise(source)
+        device.wake()
+        _require_schema_paid(order.schema, promise.protection, model.ledger)
+        with model._open_ledger(order.relation) as ledger:
+            allowance = ledger.allowance(
+                promise.budget.rho,
+                f"A fit with ε = {order.epsilon:g}",
+                request=order.request(source, promise),
+                unit=promise.protection.unit,
+            )
+            door = Door(allowance, promise.protection, noise)
+            rows = EncodedRows(
+                source, Codec(order.schema), engine, lambda share: watch(Status.reading(share))
+            )
+            model.release_ = release_of(order, promise, rows, door, watch)
+            if save is not None:
+                model.release_.save(save)
+            allowance.finish()
+            LOG.info("done: %s", model.release_.privacy["promise"])
+    model.recalled_ = allowance.recalled
+    return model
+
+
+def release_of(
+    order: Order, promise: Promise, rows: EncodedRows, door: Door, watch: Watch
+) -> Release:
+    """Group long lists, let the preset spend the rest, and gather what may be published."""
+    schema, allowance, curator = order.schema, door.allowance, Curator(rows, door)
+    groupings = learn_groupings(curator, schema, grouping_cost(schema, allowance.total))
+    curator.recode(rows.grouped(groupings))
+    task = Task(reduced(schema, groupings), allowance.left, order.relation, order.seed)
+    result = order.preset(curator, task, watch)
+    return Release(
+        schema=schema,
+        probabilities=np.asarray(result.table.probabilities, np.float32),
+        positions=np.asarray(result.table.positions, np.float32),
+        slack=np.zeros(result.table.positions.shape, np.float32)
+        if result.slack is None
+        else result.slack,
+        placement=result.workload.placement,
+        measurements=(*curator.published, *_measurements(result)),
+        privacy=statement(promise, door, schema, order.settings),
+        charges=[*charge_for_schema(schema), *_charges(door)],
+        kind=rows.source.kind,
+        types=rows.source.types(schema),
+        groupings=groupings,
+    )
+
+
+def _charges(door: Door) -> Iterable[dict[str, Any]]:
+    for charge in door.allowance.charges:
+        yield {
+            "what": charge.what,
+            "rho": str(charge.rho),
+            "mechanism": charge.mechanism,
+            **charge.details,
+        }
+
+
+def _measurements(result: Result) -> Iterable[Measurement]:
+    workload = result.workload
+    for answer in result.answers:
+        if answer.derived:
+            continue
+        queries = workload.families[answer.family].take(answer.picks)
+        for number, (counts, filled) in enumerate(zip(answer.counts, queries.filled, strict=True)):
+            sides = queries.sides(number, workload.domain)
+            yield Measurement.of(queries.name, sides, counts[filled], answer.scale)
+
+
+def _require_one_stream(schema: Schema, engine: Engine) -> None:
+    if schema.privacy and not isinstance(engine, Local):
+        raise InvalidInput(
+            "Rows of one person are counted in one stream, which only the local engine does.",
+            "Use engine='local', or keep few rows of each person yourself and leave out privacy.",
+        )
 
 
 def _require_schema_paid(schema: Schema, protection: Protection, ledger: str | Path | None) -> None:
@@ -299,60 +377,6 @@ def _require_schema_paid(schema: Schema, protection: Protection, ledger: str | P
             "so that both costs add up. If it was found in another table, remove `found` from "
             "the schema.",
         )
-
-
-def release_of(
-    result: Result,
-    schema: Schema,
-    promise: Promise,
-    door: Door,
-    kind: str,
-    curator: Curator,
-    model: RAPpp,
-) -> Release:
-    """Gather what may be published of a fit."""
-    charges = [
-        {"what": c.what, "rho": str(c.rho), "mechanism": c.mechanism, **c.details}
-        for c in door.allowance.charges
-    ]
-    return Release(
-        schema=schema,
-        probabilities=np.asarray(result.table.probabilities, np.float32),
-        positions=np.asarray(result.table.positions, np.float32),
-        slack=np.zeros(result.table.positions.shape, np.float32)
-        if result.slack is None
-        else result.slack,
-        placement=result.workload.placement,
-        measurements=(*curator.published, *_measurements(result)),
-        privacy=statement(promise, door, schema, _settings(model)),
-        charges=[*charge_for_schema(schema), *charges],
-        kind=kind,
-    )
-
-
-def _measurements(result: Result) -> Iterable[Measurement]:
-    workload = result.workload
-    for answer in result.answers:
-        if answer.derived:
-            continue
-        queries = workload.families[answer.family].take(answer.picks)
-        for number, (counts, filled) in enumerate(zip(answer.counts, queries.filled, strict=True)):
-            sides = queries.sides(number, workload.domain)
-            yield Measurement.of(queries.name, sides, counts[filled], answer.scale)
-
-
-def _request(
-    source: Source, schema: Schema, budget: Budget, relation: Relation, model: RAPpp
-) -> str:
-    """All that a release is made from; two fits with the same request may share noisy answers."""
-    settings = (asdict(budget), relation.value, str(model.preset), model.seed, version("tabveil"))
-    return json.dumps(
-        [schema.to_dict(), *settings, source.fingerprint()], sort_keys=True, default=str
-    )
-
-
-def _settings(model: RAPpp) -> dict[str, Any]:
-    return {"preset": str(model.preset), "seed": model.seed, "versions": _versions()}
 
 
 @cache

@@ -5,7 +5,7 @@ the tests ask of each that it breaks the build without noise, and that the real 
 
 from collections.abc import Callable
 
-from tabveil.audit.attacks.builds import BUILDS, Build, Built, Silence
+from tabveil.audit.attacks.builds import BUILDS, Build, Silence
 from tabveil.audit.attacks.counts import Counts
 from tabveil.audit.attacks.density import Density
 from tabveil.audit.attacks.event import NoisyCounts, NoisyPick
@@ -19,7 +19,6 @@ __all__ = [
     "ATTACKS",
     "BUILDS",
     "Build",
-    "Built",
     "Counts",
     "Density",
     "NoisyCounts",

@@ -2,11 +2,9 @@
 succeed."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from tabveil.fitting.synthesizer import RAPpp
 from tabveil.privacy import Noise, OpenDPNoise
 from tabveil.privacy.noise import Integers
 
@@ -28,14 +26,3 @@ class Silence:
 
 
 BUILDS: dict[str, Build] = {"real": OpenDPNoise, "without noise": Silence}
-
-
-class Built(RAPpp):
-    """The synthesizer with the noise of a build."""
-
-    def __init__(self, build: Build, *settings: Any, **more: Any) -> None:
-        super().__init__(*settings, **more)
-        self.build = build
-
-    def _noise(self) -> Noise:
-        return self.build()

@@ -16,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from tabveil.audit.attacks.builds import Build, Built
+from tabveil.audit.attacks.builds import Build
 from tabveil.audit.finding import DELTA, Finding, judged
 from tabveil.audit.fits import HASTY
 from tabveil.audit.worlds import EXTREME
+from tabveil.fitting.synthesizer import RAPpp, fit_with_noise
 from tabveil.privacy import Relation
 from tabveil.schema import Schema
 
@@ -62,9 +63,8 @@ def losses(
         def once(table: pd.DataFrame, number: int) -> float:
             folder = Path(place) / str(number)
             # Noisy counts do not wait for the optimiser, so it takes one step.
-            Built(build, schema, epsilon, delta=DELTA, preset=HASTY["default"]).fit(table).save(
-                folder
-            )
+            model = RAPpp(schema, epsilon, delta=DELTA, preset=HASTY["default"])
+            fit_with_noise(model, table, build(), save=folder)
             return evidence(folder, known, target)
 
         without, found = (

@@ -14,11 +14,12 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from tabveil.audit.attacks.builds import Build, Built
+from tabveil.audit.attacks.builds import Build
 from tabveil.audit.estimator import ALARM, SHOWN, least_chance
 from tabveil.audit.finding import Finding
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
+from tabveil.fitting.synthesizer import RAPpp, fit_with_noise
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.tables.table import Codec
@@ -43,9 +44,7 @@ EVERY_TABLE = Default(
     targets_share=Fraction(60, 100),
     most_noise=math.inf,
     rounds=1,
-    rows=250,
-    between_rounds=SOME_STEPS,
-    at_the_end=SOME_STEPS,
+    effort=Effort(rows=250, between_rounds=SOME_STEPS, at_the_end=SOME_STEPS),
 )
 
 
@@ -68,8 +67,9 @@ class Density:
         random = np.random.default_rng(0)
         pool, reference = people(self.pool, random), people(self.pool, random)
         inside = random.random(self.pool) < 0.5
-        model = Built(self.build, SCHEMA, self.epsilon, preset=EVERY_TABLE)
-        made = model.fit(pool[inside]).release_.sample(self.synthetic, seed=0, kind="pandas")
+        model = RAPpp(SCHEMA, self.epsilon, preset=EVERY_TABLE)
+        release = fit_with_noise(model, pool[inside], self.build()).release_
+        made = release.sample(self.synthetic, seed=0, kind="pandas")
         scores = suspicion(pool, made, reference, SCHEMA)
         right = int(((scores > np.median(scores)) == inside).sum())
         shown, sure = (

@@ -4,10 +4,12 @@ steps.
 All rules below come from public things: the schema, ε and δ, and the (noisy or public) number of
 rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from threading import Thread
+from typing import final
 
 import jax
 import numpy as np
@@ -16,9 +18,18 @@ from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import LOGIT_LIMIT, Annealing, Relaxed, project
-from tabveil.fitting.ranks import learn_ranks
+from tabveil.fitting.ranks import DISTRIBUTIONS, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, rappp, rehearse
-from tabveil.privacy import Relation
+from tabveil.fitting.spending import (
+    CountedColumn,
+    Outlook,
+    Purchase,
+    Spending,
+    counted,
+    rounds_of,
+    row_count,
+)
+from tabveil.privacy import DELTA, Relation
 from tabveil.queries import GRID, Pairs, QueryFamily, random_projected_histograms
 from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
@@ -28,6 +39,7 @@ from tabveil.tables.table import Domain
 MOST_BINS = 20
 BETWEEN_ROUNDS = Annealing(8.0, stages=4, steps=20, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.01)
+COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budget
 
 
 @dataclass(frozen=True)
@@ -51,9 +63,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Outline:
-    """What is asked for after rank space, and its price: public but for the (noisy) number of
-    rows."""
+    """What is asked for, and its price: public but for the (noisy) number of rows."""
 
+    count: Fraction  # ρ for the number of rows
+    ranks: Fraction  # ρ for rank space, of which some may be left
     alone: Fraction  # ρ for every categorical column alone
     together: Fraction  # ρ for the cross-tables that are measured without choosing
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
@@ -69,8 +82,32 @@ class Outline:
 
 
 @dataclass(frozen=True)
+class Effort:
+    """How hard the optimiser works, and in how much memory.
+
+    It changes no charge: which looks are taken, and for how much each, is settled without it. It
+    does change how well the table fits what is known, and with it which queries look worst."""
+
+    rows: int = 2000  # of the relaxed table, where noise limits what they can show
+    more_rows_from: float = 50_000.0  # strength; beyond it, half as many again
+    most_memory: int = 8 * 10**9  # bytes
+    between_rounds: Annealing = BETWEEN_ROUNDS
+    at_the_end: Annealing = AT_THE_END
+
+    def rows_for(self, strength: float) -> int:
+        """Relaxed rows: one of two numbers, so that compiled programs can be used again."""
+        return self.rows if strength < self.more_rows_from else self.rows * 3 // 2
+
+    def steps(self, rounds: int) -> int:
+        """Steps of the optimiser in the whole fit."""
+        between, last = self.between_rounds, self.at_the_end
+        return rounds * between.stages * between.steps + last.stages * last.steps
+
+
+@final
+@dataclass(frozen=True)
 class Default:
-    """Shares of the budget, and how hard the optimiser works."""
+    """Shares of the budget and what is asked for them; `effort` changes no charge."""
 
     count_share: Fraction = Fraction(1, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
@@ -90,18 +127,39 @@ class Default:
         8  # of candidates: picking from fewer is quicker and, in our tests, no worse
     )
     most_cells: int = 2**14
-    most_memory: int = 8 * 10**9  # bytes
-    rows: int = 2000  # of the relaxed table, where noise limits what they can show
-    more_rows_from: float = 50_000.0  # strength; beyond it, half as many again
-    between_rounds: Annealing = BETWEEN_ROUNDS
-    at_the_end: Annealing = AT_THE_END
+    effort: Effort = Effort()
+
+    def check(self, domain: Domain) -> None:
+        """Refuse a schema whose cross-tables would not fit into memory."""
+        needed = self.memory(domain)
+        if needed > self.effort.most_memory:
+            cells = domain.cells + MOST_BINS * len(domain.numerical)
+            raise InvalidInput(
+                f"Cross-tables of {cells:,} categories and bins would need {needed / 1e9:.0f} GB "
+                "of memory.",
+                "Declare fewer categories with `other: true`, group them, or name fewer targets.",
+            )
+
+    def default_delta(self, rows: int | None) -> float:
+        """The same for every table."""
+        return DELTA
+
+    def spending(self, task: Task, rows: int) -> Spending:
+        """What is bought, with numbers cut into equally full bins and all of rank space paid."""
+        bins = bins_for(task.strength(rows))
+        edges = [np.arange(1, bins) * GRID // bins for _ in task.domain.numerical]
+        pairs = Pairs.over(task.domain, edges, self.most_cells)
+        outline = self.outline(task, pairs, rows)
+        purchases = self._purchases(task, pairs, outline)
+        outlook = self._outlook(task, pairs, outline, purchases, rows)
+        return Spending(purchases, len(outline.plan.rounds), outlook)
 
     def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
         """Count the rows, learn rank space and single columns, then cross-tables round by round."""
         domain = task.domain
-        self.require_room(domain)
+        self.check(domain)
         total = curator.total(self.count_cost(task))
-        for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
+        for_ranks = self.ranks_cost(task, total)
         ranks, special, noise, unspent = learn_ranks(
             curator, Lattice.of(task.schema), for_ranks, total
         )
@@ -109,14 +167,8 @@ class Default:
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
         outline = self.outline(task, pairs, total, unspent)
-        families: tuple[QueryFamily, ...] = (pairs,)
-        if outline.projected:
-            random = np.random.default_rng(task.seed)
-            families += (
-                random_projected_histograms(domain, self.directions, self.projected_bins, random),
-            )
-        workload = Workload(families, ranks, domain)
-        rows = self.rows_for(task.strength(total))
+        workload = Workload(self._families(task, pairs, outline), ranks, domain)
+        rows = self.effort.rows_for(task.strength(total))
         rehearsal = Thread(target=rehearse, args=(workload, outline.room(pairs), rows))
         rehearsal.start()
 
@@ -145,7 +197,7 @@ class Default:
             workload,
             plan,
             start,
-            self.between_rounds,
+            self.effort.between_rounds,
             lambda status: watch(replace(status, rounds=rounds)),
             total=total,
             known=known,
@@ -153,20 +205,20 @@ class Default:
                 4.0, (reference / answer.scale) ** 2
             ),  # inverse variance, within reason
         )
-        table, progress = project(result.table, result.measured, self.at_the_end)
+        table, progress = project(result.table, result.measured, self.effort.at_the_end)
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
         even, slack = evenly_within_bins(
             np.asarray(table.positions), edges, ordinary(table, domain)
         )
         return replace(result, table=replace(table, positions=jax.device_put(even)), slack=slack)
 
-    def rows_for(self, strength: float) -> int:
-        """Relaxed rows: one of two numbers, so that compiled programs can be used again."""
-        return self.rows if strength < self.more_rows_from else self.rows * 3 // 2
-
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
         return task.rho * self.count_share if task.relation is Relation.ADD_REMOVE else Fraction(0)
+
+    def ranks_cost(self, task: Task, total: int) -> Fraction:
+        """ρ for rank space, at most."""
+        return self.ranks_share.of(task, len(task.domain.numerical), total)
 
     def outline(
         self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)
@@ -174,18 +226,18 @@ class Default:
         """What will be asked of these cross-tables; the rounds also get what rank space left
         `unspent`."""
         rho, domain = task.rho, task.domain
+        count, ranks = self.count_cost(task), self.ranks_cost(task, total)
         alone = self.alone_share.of(task, pairs.categorical, total)
-        for_ranks = self.ranks_share.of(task, len(domain.numerical), total)
         with_targets, together = pairs.with_targets(domain.targets), rho * self.targets_share
         if not self._worthwhile(task, pairs, with_targets, together, total):
             with_targets, together = with_targets[:0], Fraction(0)
-        spent = self.count_cost(task) + for_ranks - unspent + alone + together
+        spent = count + ranks - unspent + alone + together
         candidates = len(pairs) - len(pairs.layout.columns) - len(with_targets)
         strength = task.strength(total)
         numbers = sum(axis is None for axis in domain.kinds)
         projected = numbers > 1 and strength < self.projected_up_to
         plan = self._plan(candidates, rho - spent, strength, projected)
-        return Outline(alone, together, with_targets, projected, plan)
+        return Outline(count, ranks, alone, together, with_targets, projected, plan)
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
@@ -193,17 +245,73 @@ class Default:
         layers = 1 + sum(domain.sizes[target] for target in domain.targets)
         return 32 * layers * cells**2
 
-    def require_room(self, domain: Domain) -> None:
-        """Refuse, before anything is spent, a schema whose cross-tables would not fit into
-        memory."""
-        needed = self.memory(domain)
-        if needed > self.most_memory:
-            cells = domain.cells + MOST_BINS * len(domain.numerical)
-            raise InvalidInput(
-                f"Cross-tables of {cells:,} categories and bins would need {needed / 1e9:.0f} GB "
-                "of memory.",
-                "Declare fewer categories with `other: true`, group them, or name fewer targets.",
-            )
+    def _families(self, task: Task, pairs: Pairs, outline: Outline) -> tuple[QueryFamily, ...]:
+        """Cross-tables, and random directions through the numbers where they are asked for."""
+        if not outline.projected:
+            return (pairs,)
+        random = np.random.default_rng(task.seed)
+        lines = random_projected_histograms(
+            task.domain, self.directions, self.projected_bins, random
+        )
+        return pairs, lines
+
+    def _purchases(self, task: Task, pairs: Pairs, outline: Outline) -> tuple[Purchase, ...]:
+        """An outline as purposes of the budget, in the order in which they are paid."""
+        protection, moved = task.protection, pairs.cells_moved
+        numbers, crossed = len(task.domain.numerical), len(outline.with_targets)
+        return (
+            *row_count(outline.count, protection),
+            *ranks_spending(numbers, outline.ranks, protection),
+            *counted(
+                COLUMNS,
+                f"{pairs.categorical} categorical columns",
+                outline.alone,
+                protection,
+                pairs.categorical,
+                moved,
+            ),
+            *counted(
+                WITH_TARGETS,
+                f"{crossed} cross-tables of a target and a column",
+                outline.together,
+                protection,
+                crossed,
+                moved,
+            ),
+            *rounds_of(outline.plan, self._families(task, pairs, outline), protection),
+        )
+
+    def _outlook(
+        self,
+        task: Task,
+        pairs: Pairs,
+        outline: Outline,
+        purchases: Sequence[Purchase],
+        rows: int,
+    ) -> Outlook:
+        noise = {p.purpose: p.noise for p in purchases if p.noise is not None}
+        kinds = [("categorical", COLUMNS)] * pairs.categorical
+        kinds += [("numerical", DISTRIBUTIONS)] * len(task.domain.numerical)
+        columns = tuple(
+            CountedColumn(column.name, kind, len(column.labels), noise[purpose])
+            for column, (kind, purpose) in zip(pairs.layout.columns, kinds, strict=True)
+        )
+        chosen = noise.get(pairs.name, np.inf)
+        direct = {pairs.layout.queries[q][:2] for q in outline.with_targets}
+        tables = dict.fromkeys(combinations(range(len(columns)), 2), chosen)
+        tables |= {pair: min(chosen, noise[WITH_TARGETS]) for pair in direct}
+        steps = self.effort.steps(len(outline.plan.rounds))
+        relaxed = self.effort.rows_for(task.strength(rows))
+        return Outlook(
+            columns=columns,
+            tables=tables,
+            measured=outline.plan.room(1)[0] + len(outline.with_targets),
+            candidates=len(pairs) - len(columns),
+            memory=self.memory(task.domain),
+            # Each step takes three products, of a multiplication and an addition each.
+            multiplications=steps * relaxed * 6 * pairs.effort(outline.room(pairs)[0]),
+            counts=sum(map(len, pairs.counting.pieces)),
+        )
 
     def _worthwhile(
         self, task: Task, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int

@@ -10,6 +10,7 @@ epochs come in random order."""
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import final
 
 import jax
 import numpy as np
@@ -19,7 +20,8 @@ from tabveil.errors import InvalidInput
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, Relaxed
 from tabveil.fitting.rappp import Ask, Plan, Result, rappp
-from tabveil.privacy import Relation
+from tabveil.fitting.spending import Spending, rounds_of, row_count
+from tabveil.privacy import DELTA, Relation
 from tabveil.queries import Marginals, QueryFamily, marginals_with_targets, random_linear_thresholds
 from tabveil.schema import Schema
 from tabveil.tables.placement import MinMax
@@ -30,6 +32,15 @@ ROW_COUNT_SHARE = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
+class PaperEffort:
+    """How hard the optimiser works; changes no charge."""
+
+    rows: int = 1000
+    annealing: Annealing = ANNEALING
+
+
+@final
+@dataclass(frozen=True)
 class Paper:
     """The paper's parameters; a smaller copy of them serves tests and quick experiments."""
 
@@ -37,29 +48,45 @@ class Paper:
     threshold_epochs: int = 50
     picks: int = 10
     most_cells: int = 2**16
-    rows: int = 1000
-    annealing: Annealing = ANNEALING
+    effort: PaperEffort = PaperEffort()
+
+    def check(self, domain: Domain) -> None:
+        """Refuse a schema without a single query that could be asked."""
+        if not domain.numerical and not marginals_with_targets(domain, self.most_cells):
+            raise InvalidInput(
+                f"Every marginal of this schema has more than {self.most_cells:,} cells.",
+                "Group the categories of the largest columns, or declare a shorter list with "
+                "`other: true`.",
+            )
+
+    def default_delta(self, rows: int | None) -> float:
+        """The paper's 1/n² where n is public."""
+        return DELTA if rows is None else 1 / max(2, rows) ** 2
+
+    def spending(self, task: Task, rows: int) -> Spending:
+        """The row count, and what the epochs cost; how many rows there are changes nothing."""
+        workload, plan = self._planned(task)
+        bought = rounds_of(plan, workload.families, task.protection)
+        return Spending((*row_count(plan.total, task.protection), *bought), len(plan.rounds))
 
     def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
         """Fit with the paper's queries and parameters."""
+        workload, plan = self._planned(task)
+        start = Relaxed.random(task.domain, self.effort.rows, jax.random.key(task.seed))
+        total = curator.total(plan.total)
+        return rappp(curator, workload, plan, start, self.effort.annealing, watch, total=total)
+
+    def _planned(self, task: Task) -> tuple[Workload, Plan]:
+        self.check(task.domain)
         random = np.random.default_rng(task.seed)
         workload = self.workload(task.schema, task.domain, random)
-        plan = self.plan(workload, task.rho, task.relation, random)
-        start = Relaxed.random(task.domain, self.rows, jax.random.key(task.seed))
-        total = curator.total(plan.total)
-        return rappp(curator, workload, plan, start, self.annealing, watch, total=total)
+        return workload, self.plan(workload, task.rho, task.relation, random)
 
     def workload(self, schema: Schema, domain: Domain, random: np.random.Generator) -> Workload:
         """All (column, column, target) marginals, and random thresholds over the numbers."""
         families: list[QueryFamily] = [*marginals_with_targets(domain, self.most_cells)]
         if domain.numerical:
             families.append(random_linear_thresholds(domain, self.thresholds, random))
-        if not families:
-            raise InvalidInput(
-                f"Every marginal of this schema has more than {self.most_cells:,} cells.",
-                "Group the categories of the largest columns, or declare a shorter list with "
-                "`other: true`.",
-            )
         return Workload(tuple(families), MinMax.of(schema), domain)
 
     def plan(

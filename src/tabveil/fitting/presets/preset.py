@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tabveil.curator import Curator
 from tabveil.fitting.rappp import Result, Status
+from tabveil.fitting.spending import Spending
 from tabveil.privacy import Protection, Relation
 from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Domain
@@ -39,7 +40,18 @@ class Task:
 
 
 class Preset(Protocol):
-    """Spend at most ρ at the curator's door and return a fitted table; the seed drives public
-    choices."""
+    """A way to spend a budget: what to ask of the rows, for how much each, and how to optimise."""
 
-    def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result: ...
+    def check(self, domain: Domain) -> None:
+        """Refuse a table that cannot be fitted, before anything of it is opened or paid for."""
+
+    def default_delta(self, rows: int | None) -> float:
+        """The δ of a fit that asks for none; `rows` is their number where that is public."""
+
+    def spending(self, task: Task, rows: int) -> Spending:
+        """What will be bought if there are about so many rows; from public things alone."""
+
+    def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
+        """Buy it at the curator's door for at most ρ, and fit a table to the answers.
+
+        The seed drives public choices."""
