@@ -3,4 +3,6 @@ itself."""
 
 from tabveil.release.release import Release
 
-__all__ = ["Release"]
+load = Release.load
+
+__all__ = ["Release", "load"]
