@@ -372,6 +372,8 @@ def test_a_plan_needs_a_schema_and_no_data(run: Run, files: Path) -> None:
     assert json.loads(wanted.out)["predicted_error"] <= 0.1
     assert run("plan", "--schema", "schema.yaml", "--epsilon", "1", "-o", "plan.html").code == 0
     assert "Plan of a release" in Path("plan.html").read_text(encoding="utf-8")
+    paper = run("plan", "--schema", "schema.yaml", "--epsilon", "1", "--preset", "paper", "--json")
+    assert json.loads(paper.out)["predicted_error"] is None
     refused = run("plan", "--schema", "schema.yaml")
     assert refused.code == 1 and "--want-error" in refused.err
 

@@ -8,7 +8,8 @@ import pytest
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil.datasets import DATASETS
-from tabveil.fitting.forecast import epsilon_for, forecast, summary_tables
+from tabveil.fitting.forecast import NO_MODEL, epsilon_for, forecast, summary_tables
+from tabveil.fitting.forecast_page import forecast_page
 from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.metrics import comparison_of, k_marginal
@@ -114,3 +115,24 @@ def test_the_rules_are_those_of_the_preset() -> None:
         for preset in (Default(), wasteful)
     ]
     assert np.isclose(shares[1], 10 * shares[0])
+
+
+def test_the_paper_preset_is_planned_without_a_predicted_error() -> None:
+    found = forecast(CENSUS.schema(), 1.0, rows=1000, relation="substitute", preset="paper")
+    assert found.delta == 1 / 1000**2
+    assert [part.purpose for part in found.spending] == [
+        "choosing",
+        "marginals",
+        "linear thresholds",
+    ]
+    assert sum(part.share for part in found.spending) == pytest.approx(1)
+    assert json.loads(json.dumps(found.to_dict()))["predicted_error"] is None
+    assert NO_MODEL in str(summary_tables(found)[-1]) and NO_MODEL in forecast_page(found).html()
+    with pytest.raises(tv.InvalidInput, match="default preset"):
+        epsilon_for(CENSUS.schema(), 0.05, preset="paper")
+
+
+def test_values_outside_of_declared_groups_are_planned_for_one_by_one() -> None:
+    rule = {"type": "categorical", "values": list("abcdef"), "groups": {"north": list("abc")}}
+    found = forecast(tv.Schema.from_dict({"columns": {"site": rule}}), 1.0)
+    assert found.expected and found.expected.columns[0].cells == 4  # north, d, e and f
