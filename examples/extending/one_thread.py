@@ -12,5 +12,7 @@ class OneThread(Engine):
 
     scheduler: str | None = None
 
-    def total(self, source: Source, count: Count, told: OnProgress = lambda share: None) -> Sums:
-        return sums_of(source.batches(told=told), count)
+    def total(
+        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+    ) -> Sums:
+        return sums_of(source.batches(on_progress=on_progress), count)
