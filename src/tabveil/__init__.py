@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what ROOMS says, for those who read types; `tests/test_name
     from tabveil.columns import Duration as Duration
     from tabveil.columns import Id as Id
     from tabveil.columns import Numerical as Numerical
+    from tabveil.columns import Point as Point
     from tabveil.errors import BudgetExceeded as BudgetExceeded
     from tabveil.errors import InvalidInput as InvalidInput
     from tabveil.errors import LedgerDamaged as LedgerDamaged
@@ -46,6 +47,7 @@ ROOMS = {
         "Duration",
         "Id",
         "Numerical",
+        "Point",
     ),
     "errors": ("BudgetExceeded", "InvalidInput", "LedgerDamaged", "TabveilError"),
     "fitting.presets": ("Default", "Effort", "Paper", "PaperEffort"),

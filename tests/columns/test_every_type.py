@@ -9,14 +9,14 @@ import tabveil as tv
 from odd_cells import LEARNT, RULES_TO_TRY
 from tabveil.columns import RULES, CategoryCodec, Column, NumberCodec
 from tabveil.columns.codec import CellCodec
-from tabveil.fitting.presets import Default
+from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.schema import Schema
 from tabveil.sources.checking import check
 from tabveil.tables.table import Codec, Table
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
-QUICK = Default(rows=20, rounds=1, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
+QUICK = Default(rounds=1, effort=Effort(rows=20, between_rounds=ONE_STEP, at_the_end=ONE_STEP))
 
 
 def rule_of(name: str) -> Column:
