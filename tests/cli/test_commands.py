@@ -17,7 +17,7 @@ import pytest
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil import cli
-from tabveil.fitting.presets import PRESETS, Paper, PaperEffort
+from tabveil.fitting.presets import PRESETS, Default, Paper, PaperEffort
 from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger
 from tabveil.tables.table import Codec
@@ -361,7 +361,10 @@ def test_real_rows_are_shown_on_the_internal_page_only(run: Run, files: Path) ->
         assert refused.code == 1 and "--internal --real TRAIN together" in refused.err
 
 
-def test_a_plan_needs_a_schema_and_no_data(run: Run, files: Path) -> None:
+def test_a_plan_needs_a_schema_and_no_data(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PRESETS, "default", Default())
     shown = run("plan", "--schema", "schema.yaml", "--epsilon", "1", "--rows", "5000")
     assert shown.code == 0 and "Predicted mean error" in shown.out
     found = json.loads(run("plan", "--schema", "schema.yaml", "--epsilon", "1", "--json").out)
