@@ -161,10 +161,10 @@ def annealing(rows: int = 6_000, relaxed: int = 1_200) -> Any:
         0, 0, asked, noisy, pairs.filled * np.float32(1)
     )
     now = Relaxed.random(domain, relaxed, jax.random.key(0))
-    panels = [_cloud("at random", np.asarray(now.numbers).T, None)]
+    panels = [_cloud("at random", np.asarray(now.positions).T, None)]
     for number, sharpness in enumerate((16.0, 32.0, 64.0, 128.0, 256.0)):
         now = _stage(now, known, Soft(sharpness), 0.01 * 0.6**number)
-        panels.append(_cloud(f"σ = {sharpness:g}", np.asarray(now.numbers).T, sharpness))
+        panels.append(_cloud(f"σ = {sharpness:g}", np.asarray(now.positions).T, sharpness))
     return alt.hconcat(*panels, _cloud("the rows", points[:relaxed], np.inf), spacing=10)
 
 

@@ -23,7 +23,7 @@ def measured_from(domain: Domain, truth: Relaxed) -> Measured:
     measured = Measured.reserve(families, (6, 40))
     for place, (family, room) in enumerate(zip(families, (6, 40), strict=True)):
         asked = family.take(np.arange(room))
-        shares = np.asarray(asked.answers(truth.rows(), Hard())) / truth.numbers.shape[1]
+        shares = np.asarray(asked.answers(truth.rows(), Hard())) / truth.positions.shape[1]
         measured = measured.record(place, 0, np.arange(room), shares, asked.filled)
     return measured
 
@@ -31,7 +31,7 @@ def measured_from(domain: Domain, truth: Relaxed) -> Measured:
 @pytest.fixture
 def measured(domain: Domain) -> Measured:
     hidden = Relaxed.random(domain, 30, jax.random.key(5))
-    return measured_from(domain, Relaxed(hidden.logits * 4, hidden.numbers**3, hidden.sizes))
+    return measured_from(domain, Relaxed(hidden.logits * 4, hidden.positions**3, hidden.sizes))
 
 
 def test_the_projection_explains_the_answers_of_a_hidden_table(

@@ -90,7 +90,7 @@ class Effort:
 
     rows: int = 2000  # of the relaxed table, where noise limits what they can show
     more_rows_from: float = 50_000.0  # strength; beyond it, half as many again
-    most_memory: int = 8 * 10**9  # bytes
+    most_memory: int = 8 * 10**9  # bytes; a schema that needs more is refused
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
 
