@@ -15,7 +15,7 @@ from tabveil.audit.attacks import Silence
 from tabveil.fitting.presets import PRESETS, Default, Effort, Paper, PaperEffort, Preset, Task
 from tabveil.fitting.projection import Annealing, Measured, Progress, Relaxed
 from tabveil.fitting.synthesizer import fit_with_noise
-from tabveil.privacy import DELTA, TOP, Relation
+from tabveil.privacy import DELTA, Mechanism, Relation
 from tabveil.release import Release
 from tabveil.tables.table import Codec
 
@@ -140,7 +140,7 @@ def test_a_preset_buys_what_it_says_for_what_it_says(
         said[purchase.noise is None] += purchase.rho  # type: ignore[assignment]
     paid: Counter[bool] = Counter()
     for charge in silent_release(preset, schema, relation, rows).charges:
-        paid[charge["mechanism"] == TOP] += Fraction(charge["rho"])  # type: ignore[assignment]
+        paid[charge["mechanism"] == Mechanism.TOP] += Fraction(charge["rho"])  # type: ignore[assignment]
     assert paid == said  # for choosing, and for counting
 
 
