@@ -76,26 +76,24 @@ def door(
     return curator_of(rows, allowance, relation, noise=noise), rows, noise, allowance
 
 
-def nothing_expected(workload: Workload, family: int) -> np.ndarray:
-    return np.zeros((len(workload.families[family]), workload.families[family].width), np.int64)
-
-
 def test_every_look_is_charged_before_it_is_taken(door, workload: Workload) -> None:
+    marginals, _ = workload.families
     curator, rows, _, allowance = door
-    curator.measure(workload, 0, np.array([0, 1]), HALF)
+    curator.measure(workload, marginals, np.array([0, 1]), HALF)
     assert rows.looks and all(spent >= HALF for spent in rows.looks)
     assert allowance.spent == HALF
 
 
 def test_what_cannot_be_paid_is_not_looked_at(door, workload: Workload) -> None:
+    marginals, _ = workload.families
     curator, rows, _, allowance = door
     with pytest.raises(BudgetExceeded):
-        curator.measure(workload, 0, np.array([0]), Fraction(3))
+        curator.measure(workload, marginals, np.array([0]), Fraction(3))
     with pytest.raises(BudgetExceeded):
         curator.select(
             workload,
-            0,
-            nothing_expected(workload, 0),
+            marginals,
+            marginals.tally.nothing(),
             1,
             Fraction(3),
             np.array([]),
@@ -106,38 +104,47 @@ def test_what_cannot_be_paid_is_not_looked_at(door, workload: Workload) -> None:
 
 def test_every_measured_cell_is_noised_exactly_once(door, workload: Workload) -> None:
     curator, _, noise, allowance = door
-    for family in (0, 1):
+    for family in workload.families:
         curator.measure(workload, family, np.array([0, 2]), Fraction(1, 8))
     cells = sum(int(f.take(np.array([0, 2])).filled.sum()) for f in workload.families)
     assert noise.noised == cells == sum(c.details["cells"] for c in allowance.charges)
 
 
 def test_measured_counts_are_the_true_counts_plus_noise(door, workload: Workload) -> None:
+    _, thresholds = workload.families
     curator, rows, _, _ = door
-    answer = curator.measure(workload, 1, np.array([3, 4]), HALF)
+    answer = curator.measure(workload, thresholds, np.array([3, 4]), HALF)
     assert (answer.counts == count(workload, rows.table)[1][[3, 4]]).all()
 
 
 def test_rows_are_counted_once_for_a_workload(door, workload: Workload) -> None:
+    marginals, thresholds = workload.families
     curator, rows, _, _ = door
-    answer = curator.measure(workload, 1, np.array([3]), Fraction(1, 8))
+    answer = curator.measure(workload, thresholds, np.array([3]), Fraction(1, 8))
     looks = len(rows.looks)
-    curator.measure(workload, 0, np.array([0]), Fraction(1, 8))
+    curator.measure(workload, marginals, np.array([0]), Fraction(1, 8))
     assert len(rows.looks) == looks and not answer.derived
-    curator.measure(replace(workload), 0, np.array([0]), Fraction(1, 8))
+    curator.measure(replace(workload), marginals, np.array([0]), Fraction(1, 8))
     assert len(rows.looks) > looks  # another workload is counted anew
 
 
 def test_noise_follows_the_sensitivity_of_the_relation(workload: Workload, domain: Domain) -> None:
+    _, thresholds = workload.families
     scales = {}
     for relation in Relation:
         noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(2), "test")
         curator = curator_of(
             WatchedRows(random_table(domain, 50, 0), allowance), allowance, relation, noise=noise
         )
-        curator.measure(workload, 1, np.arange(10), HALF)
+        curator.measure(workload, thresholds, np.arange(10), HALF)
         curator.select(
-            workload, 1, nothing_expected(workload, 1), 10, HALF, np.array([]), np.zeros(50, int)
+            workload,
+            thresholds,
+            thresholds.tally.nothing(),
+            10,
+            HALF,
+            np.array([]),
+            np.zeros(50, int),
         )
         scales[relation] = noise.scales
     # K = 10 queries, ρ = 1/2: σ = √(K/2ρ) and β = √(K/2ρ); a substituted row moves √2 and 2 as far.
@@ -148,11 +155,14 @@ def test_noise_follows_the_sensitivity_of_the_relation(workload: Workload, domai
 def test_selection_takes_the_worst_queries_that_were_not_asked_before(
     door, workload: Workload
 ) -> None:
+    _, thresholds = workload.families
     curator, rows, _, _ = door
     truth = count(workload, rows.table)[1]
     expected = truth.copy()
     expected[[5, 9, 11], 0] += np.array([300, 200, 100])
-    found = curator.select(workload, 1, expected, 2, HALF, np.array([5]), np.zeros(50, np.int64))
+    found = curator.select(
+        workload, thresholds, expected, 2, HALF, np.array([5]), np.zeros(50, np.int64)
+    )
     assert found.tolist() == [9, 11]
 
 
@@ -163,16 +173,17 @@ def test_selection_takes_the_worst_queries_that_were_not_asked_before(
 def test_every_group_of_candidates_gives_its_share_of_the_picks(
     door, workload: Workload, candidates: int, picks: int, groups: int
 ) -> None:
+    _, thresholds = workload.families
     curator, _, noise, allowance = door
     picks = min(picks, candidates)
     before, price = len(noise.scales), Fraction(1, 10**6)
     left_out, nothing = np.arange(candidates, 50), np.zeros(50, np.int64)
-    expected = nothing_expected(workload, 1)
-    found = curator.select(workload, 1, expected, picks, price, left_out, nothing, groups)
+    expected = thresholds.tally.nothing()
+    found = curator.select(workload, thresholds, expected, picks, price, left_out, nothing, groups)
     assert len(set(found.tolist())) == picks and found.max() < candidates
     shares = np.bincount(found % groups, minlength=min(groups, candidates))
     assert shares.max() - shares.min() <= 1  # dealt out like cards
-    whole = curator.select(workload, 1, expected, picks, price, left_out, nothing)
+    whole = curator.select(workload, thresholds, expected, picks, price, left_out, nothing)
     assert (
         len(set(noise.scales[before:])) == 1 and len(whole) == picks
     )  # the same noise as in one group
@@ -180,12 +191,14 @@ def test_every_group_of_candidates_gives_its_share_of_the_picks(
 
 
 def test_public_bias_is_taken_off_the_score(door, workload: Workload) -> None:
+    _, thresholds = workload.families
     curator, rows, _, _ = door
     expected = count(workload, rows.table)[1].copy()
     expected[[5, 9], 0] += np.array([300, 200])
     bias = np.zeros(50, np.int64)
     bias[5] = 250
-    assert curator.select(workload, 1, expected, 1, HALF, np.array([]), bias).tolist() == [9]
+    found = curator.select(workload, thresholds, expected, 1, HALF, np.array([]), bias)
+    assert found.tolist() == [9]
 
 
 @pytest.mark.parametrize("relation", Relation)
@@ -215,11 +228,14 @@ def test_the_row_count_is_public_or_paid_for(door) -> None:
 
 
 def test_a_table_without_rows_is_counted_like_any_other(workload: Workload, domain: Domain) -> None:
+    marginals, _ = workload.families
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(Budget(1, 1e-9).rho, "test")
     nobody = WatchedRows(random_table(domain, 0, seed=0), allowance)
     curator = curator_of(nobody, allowance, Relation.ADD_REMOVE, noise=SpyNoise())
     assert curator.total(allowance.total / 2) == 1
-    assert (curator.measure(workload, 0, np.array([0]), allowance.total / 2).counts == 0).all()
+    assert (
+        curator.measure(workload, marginals, np.array([0]), allowance.total / 2).counts == 0
+    ).all()
 
 
 def test_a_curator_shows_nothing_of_its_rows(door) -> None:
@@ -280,15 +296,22 @@ def test_categories_of_some_axes_are_counted_alone(door, domain: Domain) -> None
 def test_noise_grows_with_the_rows_that_one_person_may_have(
     relation: Relation, workload: Workload, schema: Schema, domain: Domain
 ) -> None:
+    marginals, thresholds = workload.families
     scales = []
     for each in (1, 3):
         noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(9), "test")
         rows = WatchedRows(random_table(domain, 50, 0), allowance)
         curator = curator_of(rows, allowance, relation, noise, each)
         curator.total(HALF)
-        curator.measure(workload, 0, np.arange(2), HALF)
+        curator.measure(workload, marginals, np.arange(2), HALF)
         curator.select(
-            workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int)
+            workload,
+            thresholds,
+            thresholds.tally.nothing(),
+            2,
+            HALF,
+            np.array([]),
+            np.zeros(50, int),
         )
         curator.intervals(Lattice.of(schema), [np.array([[0, 9]]), np.array([[0, 9]])], HALF)
         curator.categories([0], domain, HALF)
@@ -300,11 +323,18 @@ def test_noise_grows_with_the_rows_that_one_person_may_have(
 def test_every_charge_names_its_mechanism_and_its_scale(
     door, workload: Workload, domain: Domain
 ) -> None:
+    marginals, thresholds = workload.families
     curator, _, noise, allowance = door
     curator.total(Fraction(1, 8))
-    curator.measure(workload, 0, np.arange(2), Fraction(1, 8))
+    curator.measure(workload, marginals, np.arange(2), Fraction(1, 8))
     curator.select(
-        workload, 1, nothing_expected(workload, 1), 2, HALF, np.array([]), np.zeros(50, int)
+        workload,
+        thresholds,
+        thresholds.tally.nothing(),
+        2,
+        HALF,
+        np.array([]),
+        np.zeros(50, int),
     )
     charged = [(c.mechanism, c.details["scale"]) for c in allowance.charges]
     mechanisms = ["discrete Gaussian", "discrete Gaussian", "noisy top-K"][-len(charged) :]

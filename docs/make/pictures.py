@@ -155,10 +155,11 @@ def annealing(rows: int = 6_000, relaxed: int = 1_200) -> Any:
     domain, edges = Codec(schema).domain, np.linspace(0, GRID, 17)[1:-1].astype(int)
     pairs = Pairs.over(domain, [edges, edges], 1000)
     table, asked = Table(np.zeros((rows, 0), np.int32), points), np.arange(len(pairs))
-    exact = pairs.cells_in(count(Workload((pairs,), MinMax.of(schema), domain), table)[0], asked)
+    [counts] = count(Workload((pairs,), MinMax.of(schema), domain), table)
+    exact = pairs.tally.cells_in(counts, asked)
     noisy = np.asarray(exact + random.normal(0, 3, exact.shape), np.float32) / rows * pairs.filled
-    known = Measured.reserve((pairs,), [len(asked)]).record(
-        0, 0, asked, noisy, pairs.filled * np.float32(1)
+    known = Measured.reserve((pairs,), [len(asked)]).learn(
+        pairs, asked, noisy, pairs.filled * np.float32(1)
     )
     now = Relaxed.random(domain, relaxed, jax.random.key(0))
     panels = [_cloud("at random", np.asarray(now.positions).T, None)]
@@ -222,7 +223,7 @@ def whole_histograms(rows: int = ROWS) -> Any:
     wanted = (axes.index(across), axes.index(down), 0)
     picks = np.array([pairs.layout.queries.index(wanted)])
     answer = curator.measure(
-        Workload((pairs,), MinMax.of(schema), domain), 0, picks, Fraction(1, 2000)
+        Workload((pairs,), MinMax.of(schema), domain), pairs, picks, Fraction(1, 2000)
     )
     sizes = [domain.sizes[place] for place in wanted[:2]]
     noisy = answer.counts[0, : np.prod(sizes)].reshape(sizes)

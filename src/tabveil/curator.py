@@ -10,6 +10,7 @@ import numpy as np
 
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
+from tabveil.queries.family import place_of
 from tabveil.queries.measurement import Measurement
 from tabveil.queries.sides import ByColumn
 from tabveil.tables.placement import Lattice, Placement
@@ -24,12 +25,16 @@ class Workload:
     placement: Placement
     domain: Domain
 
+    def place_of(self, family: QueryFamily) -> int:
+        """Which of the families it is; by its place, a look that was paid for is found again."""
+        return place_of(family, self.families)
+
 
 @dataclass(frozen=True)
 class Answer:
     """Noisy counts of some queries of one family, and the standard deviation of their noise."""
 
-    family: int
+    family: QueryFamily
     picks: np.ndarray  # [picks]
     counts: np.ndarray  # [picks, width], whole numbers
     scale: float
@@ -108,7 +113,7 @@ class Curator:
     def select(
         self,
         workload: Workload,
-        family: int,
+        family: QueryFamily,
         expected: np.ndarray,
         picks: int,
         rho: Fraction,
@@ -123,45 +128,43 @@ class Curator:
         by no more than the declared sensitivity. See docs/proofs/selection.md. Candidates can be
         dealt out into `groups` that each give their share of the picks: a pick costs time for every
         candidate it is among."""
-        queries = workload.families[family]
-        candidates = np.setdiff1d(np.arange(len(queries)), exclude)
-        every = np.arange(len(candidates))
+        place = workload.place_of(family)
+        candidates = np.setdiff1d(np.arange(len(family)), exclude)
 
         def scores() -> np.ndarray:
-            return (queries.errors(self._exact_counts(workload)[family], expected) - bias)[
-                candidates
-            ]
+            exact = self._exact_counts(workload)[place]
+            return (family.tally.errors(exact, expected) - bias)[candidates]
 
+        moved = self.protection.cells_moved(family.cells_moved)
         chosen = self._door.top(
-            f"selecting {picks} of {queries.name}",
+            f"selecting {picks} of {family.name}",
             rho,
             scores,
-            groups=[
-                (every[g::groups], len(range(g, picks, groups))) for g in range(min(groups, picks))
-            ],
-            sensitivity=self.protection.rows_per_person
-            * self.protection.cells_moved(queries.cells_moved),
-            asked=[np.array(family)],
-            candidates=len(queries),
+            groups=_dealt(len(candidates), picks, groups),
+            sensitivity=self.protection.rows_per_person * moved,
+            asked=[np.array(place)],
+            candidates=len(family),
         )
         return candidates[chosen]
 
-    def measure(self, workload: Workload, family: int, picks: np.ndarray, rho: Fraction) -> Answer:
+    def measure(
+        self, workload: Workload, family: QueryFamily, picks: np.ndarray, rho: Fraction
+    ) -> Answer:
         """Noisy counts for every cell of these queries. See docs/proofs/gaussian.md."""
-        queries = workload.families[family].take(picks)
-        filled = queries.filled
+        place = workload.place_of(family)
+        filled = family.take(picks).filled
 
         def exact() -> np.ndarray:
-            counts = self._exact_counts(workload)[family]
-            return np.asarray(workload.families[family].cells_in(counts, picks))[filled]
+            counts = self._exact_counts(workload)[place]
+            return np.asarray(family.tally.cells_in(counts, picks))[filled]
 
         noisy = np.zeros(filled.shape, np.int64)
         noisy[filled], scale = self._door.counts(
-            f"measuring {len(picks)} {queries.name}",
+            f"measuring {len(picks)} {family.name}",
             rho,
             exact,
-            squared=self.protection.squared(len(picks), workload.families[family].cells_moved),
-            asked=[np.array(family), picks],
+            squared=self.protection.squared(len(picks), family.cells_moved),
+            asked=[np.array(place), picks],
             cells=int(filled.sum()),
         )
         return Answer(family, np.asarray(picks), noisy, scale)
@@ -182,10 +185,10 @@ class Curator:
         sizes = [len(runs) for runs in asked]
 
         def exact() -> np.ndarray:
-            below = [
-                np.concatenate([[0], np.cumsum(points)]) for points in self._exact_points(lattice)
-            ]
-            counts = [b[runs[:, 1]] - b[runs[:, 0]] for b, runs in zip(below, asked, strict=True)]
+            counts = []
+            for points, runs in zip(self._exact_points(lattice), asked, strict=True):
+                below = np.concatenate([[0], np.cumsum(points)])
+                counts.append(below[runs[:, 1]] - below[runs[:, 0]])
             return np.concatenate(counts)
 
         noisy, scale = self._door.counts(
@@ -250,8 +253,8 @@ class PointCounts:
     def __call__(self, table: Table) -> list[np.ndarray]:
         points = self.lattice.points_of(table).T
         return [
-            np.bincount(p, minlength=size)
-            for p, size in zip(points, self.lattice.all_sizes, strict=True)
+            np.bincount(column, minlength=size)
+            for column, size in zip(points, self.lattice.all_sizes, strict=True)
         ]
 
 
@@ -262,8 +265,11 @@ class CategoryCounts:
     sizes: tuple[int, ...]
 
     def __call__(self, table: Table) -> list[np.ndarray]:
-        codes = table.codes[:, : len(self.sizes)]
-        return [np.bincount(c, minlength=size) for c, size in zip(codes.T, self.sizes, strict=True)]
+        codes = table.codes[:, : len(self.sizes)].T
+        return [
+            np.bincount(column, minlength=size)
+            for column, size in zip(codes, self.sizes, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -276,14 +282,25 @@ class WorkloadCounts:
         positions = self.workload.placement.positions(table)
         domain = self.workload.domain
         return [
-            family.folded_counts(table.codes, positions, domain)
-            for family in self.workload.families
+            family.tally.folded(table.codes, positions, domain) for family in self.workload.families
         ]
+
+
+def _dealt(candidates: int, picks: int, groups: int) -> list[tuple[np.ndarray, int]]:
+    """Candidates dealt out like cards, and likewise how many of each group are picked."""
+    dealt = []
+    for first in range(min(groups, picks)):
+        share = len(range(first, picks, groups))
+        dealt.append((np.arange(first, candidates, groups), share))
+    return dealt
 
 
 def unfolded(workload: Workload, counts: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Folded counts in each family's own layout."""
-    return [family.unfold(folded) for family, folded in zip(workload.families, counts, strict=True)]
+    return [
+        family.tally.unfold(folded)
+        for family, folded in zip(workload.families, counts, strict=True)
+    ]
 
 
 def count(workload: Workload, table: Table) -> list[np.ndarray]:

@@ -19,7 +19,9 @@ from tabveil.fitting.presets.default import Share, evenly_within_bins, independe
 from tabveil.fitting.projection import Annealing, Measured, Progress, Relaxed, objective, project
 from tabveil.fitting.rappp import Status
 from tabveil.privacy import Ledger, Relation
-from tabveil.queries import GRID, Hard, Pairs, ProjectedHistograms
+from tabveil.queries import GRID, Hard, Pairs, random_projected_histograms
+from tabveil.queries.cross_tables import CrossTables
+from tabveil.queries.family import Lines
 from tabveil.tables.table import Codec, Domain, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
@@ -166,9 +168,13 @@ def test_a_plan_costs_exactly_what_it_may_and_never_runs_out_of_tables(
     epsilon: float, delta: float, candidates: int, rounds: int, strength: float, projected: bool
 ) -> None:
     rho = tv.Budget(epsilon, delta).rho
-    plan = Default(rounds=rounds)._plan(candidates, rho, strength, projected)
+    domain = Domain((), ("x", "y"), ())
+    pairs = Pairs.over(domain, [np.array([9])] * 2, 100)
+    random = np.random.default_rng(0)
+    histograms = random_projected_histograms(domain, 9, 4, random) if projected else None
+    plan = Default(rounds=rounds)._plan(pairs, histograms, candidates, rho, strength)
     assert plan.cost == (rho if candidates else 0)
-    assert plan.room(1)[0] <= candidates and len(plan.rounds) <= rounds
+    assert plan.room(pairs) <= candidates and len(plan.rounds) <= rounds
     assert all(
         ask.picks > 0 and ask.select > 0 and ask.measure > 0 for asks in plan.rounds for ask in asks
     )
@@ -219,11 +225,11 @@ def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("tabveil.fitting.presets.default.independent_columns", flat)
     monkeypatch.setattr(
-        "tabveil.curator.count", lambda workload, _: [f.nothing() for f in workload.families]
+        "tabveil.curator.count", lambda workload, _: [f.tally.nothing() for f in workload.families]
     )
     monkeypatch.setattr("tabveil.fitting.rappp._rows", lambda table: None)
-    for family in (Pairs, ProjectedHistograms):
-        monkeypatch.setattr(family, "tally", lambda self, rows, step=None: self.nothing())
+    for tally in (CrossTables, Lines):
+        monkeypatch.setattr(tally, "of", lambda self, rows, step=None: self.nothing())
     for place in ("tabveil.fitting.rappp.project", "tabveil.fitting.presets.default.project"):
         monkeypatch.setattr(place, lambda table, *_: (table, Progress(0.0, 0)))
 
@@ -261,7 +267,8 @@ def test_no_configuration_spends_more_than_its_budget(
     preset = Default(rounds=rounds, most_cells=most_cells, effort=Effort(rows=20))
     result = preset(curator, Task(codec.schema, rho, relation), lambda status: None)
     assert allowance.spent <= rho
-    picked = [(a.family, pick) for a in result.answers for pick in a.picks.tolist()]
+    place_of = result.workload.place_of
+    picked = [(place_of(a.family), pick) for a in result.answers for pick in a.picks.tolist()]
     assert len(picked) == len(set(picked))  # nothing is asked twice
     if sum(family == 0 for family, _ in picked) < len(result.workload.families[0]):
         assert allowance.spent == rho  # a remainder is left only when nothing else can be asked
@@ -446,7 +453,7 @@ def test_spreading_numbers_leaves_every_cross_table_as_it_was(domain: Domain) ->
     numbers = random.random((2, 60), np.float32)
     even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
     before, after = (
-        np.asarray(pairs.tally(Relaxed(logits, jnp.asarray(n), domain.sizes).rows()))
+        np.asarray(pairs.tally.of(Relaxed(logits, jnp.asarray(n), domain.sizes).rows()))
         for n in (numbers, even)
     )
     np.testing.assert_allclose(before, after, atol=1e-4)
@@ -459,10 +466,9 @@ def test_spreading_agrees_with_the_queries_about_numbers_right_below_an_edge(
     pairs = Pairs.over(domain, edges, 1000)
     numbers = np.full((2, 4), (GRID / 2 - 0.25) / GRID, np.float32)
     even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
+    logits = jnp.zeros((domain.cells, 4))
     before, after = (
-        np.asarray(
-            pairs.tally(Relaxed(jnp.zeros((domain.cells, 4)), jnp.asarray(n), domain.sizes).rows())
-        )
+        np.asarray(pairs.tally.of(Relaxed(logits, jnp.asarray(n), domain.sizes).rows()))
         for n in (numbers, even)
     )
     np.testing.assert_allclose(before, after, atol=1e-4)

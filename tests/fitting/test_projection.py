@@ -21,10 +21,10 @@ def measured_from(domain: Domain, truth: Relaxed) -> Measured:
         random_linear_thresholds(domain, 40, np.random.default_rng(0)),
     )
     measured = Measured.reserve(families, (6, 40))
-    for place, (family, room) in enumerate(zip(families, (6, 40), strict=True)):
+    for family, room in zip(families, (6, 40), strict=True):
         asked = family.take(np.arange(room))
         shares = np.asarray(asked.answers(truth.rows(), Hard())) / truth.positions.shape[1]
-        measured = measured.record(place, 0, np.arange(room), shares, asked.filled)
+        measured = measured.learn(family, np.arange(room), shares, asked.filled)
     return measured
 
 
@@ -83,10 +83,11 @@ def test_sharpness_doubles_from_stage_to_stage_or_stays_fixed() -> None:
 def test_one_program_serves_every_round(domain: Domain, measured: Measured) -> None:
     start = Relaxed.random(domain, 25, jax.random.key(0))
     before = project._cache_size()
-    empty = Measured.reserve(measured.families, (6, 40))
+    families = [evidence.family for evidence in measured.evidence]
+    empty = Measured.reserve(families, (6, 40))
     for round_ in range(3):
-        shares = np.zeros((1, measured.families[0].width), np.float32)
-        empty = empty.record(0, round_, np.array([round_]), shares, np.ones_like(shares))
+        shares = np.zeros((1, families[0].width), np.float32)
+        empty = empty.learn(families[0], np.array([round_]), shares, np.ones_like(shares))
         start, _ = project(
             start, empty, replace(QUICK, stages=round_ + 1, steps=5, learning_rate=0.01)
         )

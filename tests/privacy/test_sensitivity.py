@@ -92,13 +92,13 @@ def everything_asked(chosen: Few, relation: Relation) -> list[Draw]:
     curator.total(RHO)
     curator.intervals(LATTICE, RUNS, RHO)
     curator.categories([0, 1], DOMAIN, RHO)
-    for number, family in enumerate(WORKLOAD.families):
-        curator.measure(WORKLOAD, number, np.arange(len(family)), RHO)
+    for family in WORKLOAD.families:
+        curator.measure(WORKLOAD, family, np.arange(len(family)), RHO)
         for expected in (0, 1):  # a score whose error falls and one whose error grows with a row
-            wanted = np.full_like(np.asarray(family.nothing()), expected)
+            wanted = np.full_like(np.asarray(family.tally.nothing()), expected)
             everyone = np.zeros(len(family), np.int64)
             picks = min(2, len(family))
-            curator.select(WORKLOAD, number, wanted, picks, RHO, np.array([], int), everyone)
+            curator.select(WORKLOAD, family, wanted, picks, RHO, np.array([], int), everyone)
     return noise.draws
 
 
@@ -149,14 +149,14 @@ def test_picks_from_several_groups_together_cost_no_more_than_was_paid_for(
 ) -> None:
     def picked(chosen: Few) -> list[list[Draw]]:
         found = []
-        for number, family in enumerate(WORKLOAD.families):
+        for family in WORKLOAD.families:
             noise = Overheard()
             allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
             curator = curator_of(FewRows(chosen), allowance, relation, noise)
-            nothing, everyone = np.asarray(family.nothing()), np.zeros(len(family), np.int64)
+            nothing, everyone = np.asarray(family.tally.nothing()), np.zeros(len(family), np.int64)
             picks = min(3, len(family))
             curator.select(
-                WORKLOAD, number, nothing, picks, RHO, np.array([], int), everyone, groups=2
+                WORKLOAD, family, nothing, picks, RHO, np.array([], int), everyone, groups=2
             )
             assert len(noise.draws) == min(2, picks)
             found.append(noise.draws)

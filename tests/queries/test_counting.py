@@ -12,6 +12,7 @@ from tabveil.curator import Workload, WorkloadCounts, count
 from tabveil.queries import GRID, Pairs, QueryFamily
 from tabveil.queries import counting as counting_module
 from tabveil.queries.counting import MOST_FOLDED, Counting, packed
+from tabveil.queries.family import counted_in_batches
 from tabveil.schema import Schema
 from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Domain, Table
@@ -20,8 +21,8 @@ from tabveil.tables.table import Codec, Domain, Table
 def by_products(
     family: QueryFamily, table: Table, positions: np.ndarray, domain: Domain
 ) -> np.ndarray:
-    """Counted by `tally`, as every family can."""
-    return QueryFamily.folded_counts(family, table.codes, positions, domain)
+    """Counted in batches, as every family can."""
+    return counted_in_batches(family.tally, table.codes, positions, domain)
 
 
 @settings(max_examples=15, deadline=None)
@@ -57,12 +58,12 @@ def test_counting_codes_and_multiplying_one_hot_rows_agree_in_every_bit(
     positions[: len(positions) // 2] = [
         edge[0] if len(edge) else GRID for edge in edges
     ]  # on the line
-    folded = pairs.folded_counts(table.codes, positions, domain)
+    folded = pairs.tally.folded(table.codes, positions, domain)
     assert folded.dtype == np.int64
     whose = np.ix_(
-        range(len(pairs.nothing())), *[np.flatnonzero(pairs.owner >= 0)] * 2
+        range(len(pairs.tally.nothing())), *[np.flatnonzero(pairs.tables.owner >= 0)] * 2
     )  # cells of a column
-    assert (pairs.unfold(folded) == by_products(pairs, table, positions, domain))[whose].all()
+    assert (pairs.tally.unfold(folded) == by_products(pairs, table, positions, domain))[whose].all()
 
 
 @pytest.mark.parametrize("most_classes", [1, 2, 6, 32])
@@ -78,8 +79,8 @@ def test_how_columns_are_packed_changes_no_count(
     pairs = Pairs.over(domain, [np.array([9000, 30000]), np.array([GRID // 2])], 10**6)
     table = random_table(domain, 300, seed=3)
     positions = MinMax.of(schema).positions(table)
-    folded = pairs.folded_counts(table.codes, positions, domain)
-    assert (pairs.unfold(folded) == by_products(pairs, table, positions, domain)).all()
+    folded = pairs.tally.folded(table.codes, positions, domain)
+    assert (pairs.tally.unfold(folded) == by_products(pairs, table, positions, domain)).all()
 
 
 def test_folded_counts_of_parts_add_up_to_those_of_the_whole(
@@ -94,7 +95,7 @@ def test_folded_counts_of_parts_add_up_to_those_of_the_whole(
         for a, b in [(0, 1), (1, 77), (77, 77), (77, 500)]
     ]
     folded = [WorkloadCounts(workload)(part)[0] for part in parts]
-    assert (workload.families[0].unfold(sum(folded)) == count(workload, table)[0]).all()
+    assert (workload.families[0].tally.unfold(sum(folded)) == count(workload, table)[0]).all()
 
 
 def test_packs_hold_every_column_once_and_stay_within_their_room() -> None:

@@ -30,7 +30,7 @@ from tabveil.queries import (
     random_projected_histograms,
     real_rows,
 )
-from tabveil.queries.pairs import products_within
+from tabveil.queries.products import products_within
 from tabveil.queries.sides import cells_in_words, query_in_words
 from tabveil.schema import Schema
 from tabveil.tables.placement import MinMax
@@ -75,7 +75,7 @@ def family(request: pytest.FixtureRequest, domain: Domain) -> QueryFamily:
 @pytest.fixture
 def counts(family: QueryFamily, schema: Schema, domain: Domain) -> Callable[[Table], np.ndarray]:
     workload = Workload((family,), MinMax.of(schema), domain)
-    return lambda table: family.cells_in(count(workload, table)[0], np.arange(len(family)))
+    return lambda table: family.tally.cells_in(count(workload, table)[0], np.arange(len(family)))
 
 
 def test_every_family_has_an_example(domain: Domain) -> None:
@@ -106,8 +106,8 @@ def test_no_neighbour_moves_an_answer_past_its_sensitivity(
     kept = range(1, size) if relation is Relation.ADD_REMOVE else [size, *range(1, size)]
     after = count(workload, _rows(table, kept))
     for queries, *tallies in zip(families, before, after, strict=True):
-        a, b = (queries.cells_in(tally, np.arange(len(queries))) for tally in tallies)
-        assert (np.abs(a - b).sum(axis=1) == queries.errors(*tallies)).all()
+        a, b = (queries.tally.cells_in(tally, np.arange(len(queries))) for tally in tallies)
+        assert (np.abs(a - b).sum(axis=1) == queries.tally.errors(*tallies)).all()
         moved = 1 if relation is Relation.ADD_REMOVE else queries.cells_moved
         assert (np.abs(a - b).sum(axis=1) <= moved).all()  # L1, what selection is charged for
         assert ((a - b) ** 2).sum() <= len(
@@ -148,7 +148,7 @@ def test_no_neighbour_in_a_tiny_world_moves_an_answer_past_its_sensitivity(
                 if relation is Relation.ADD_REMOVE
                 else pair[0][number] - pair[1][number]
             )
-            change = queries.cells_in(change, np.arange(len(queries)))
+            change = queries.tally.cells_in(change, np.arange(len(queries)))
             assert (np.abs(change).sum(axis=1) <= moved).all()
             assert (change**2).sum() <= len(queries) * moved
 
@@ -267,7 +267,7 @@ def test_chunks_give_the_same_answers(
     rows = Relaxed.random(domain, 64, jax.random.key(1)).rows()
     whole = np.asarray(family.answers(rows, Hard()))
     monkeypatch.setattr("tabveil.queries.family.ENTRIES", 64 * 40)
-    found = family.cells_in(np.asarray(family.tally(rows)), np.arange(len(family)))
+    found = family.tally.cells_in(np.asarray(family.tally.of(rows)), np.arange(len(family)))
     np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-5)
 
 
@@ -327,7 +327,7 @@ def test_cross_tables_agree_with_marginals_and_bins(schema: Schema, domain: Doma
             (codes[:, picked] == cell).all(axis=1).sum()
             for cell in itertools.product(*map(range, sizes))
         ]
-        found = family.cells_in(tally, np.array([query]))[0][family.filled[query]]
+        found = family.tally.cells_in(tally, np.array([query]))[0][family.filled[query]]
         assert found.tolist() == wanted, query_in_words(family.sides(query, domain))
 
 
@@ -365,5 +365,5 @@ def test_a_number_and_its_special_values_are_one_column_of_a_cross_table() -> No
         np.stack([np.array([0, 1, 1, 0, 1]), kinds], 1),
         np.array([[1], [GRID], [1], [1], [1]]),
     )
-    counts = pairs.unfold(pairs.folded_counts(codes.astype(np.int32), positions, domain))
-    assert pairs.cells_in(counts, np.array([1]))[0, :4].tolist() == [1, 2, 1, 1]
+    counts = pairs.tally.unfold(pairs.tally.folded(codes.astype(np.int32), positions, domain))
+    assert pairs.tally.cells_in(counts, np.array([1]))[0, :4].tolist() == [1, 2, 1, 1]

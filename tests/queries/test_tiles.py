@@ -1,4 +1,4 @@
-"""NoisyShares in tiles says the same as evidence in one large table, and takes what it needs of
+"""Evidence in tiles says the same as evidence in one large table, and takes what it needs of
 memory."""
 
 import jax
@@ -8,7 +8,7 @@ import pytest
 import tabveil as tv
 from tabveil.fitting.projection import Relaxed
 from tabveil.queries import GRID, Hard, Pairs, Soft, Step
-from tabveil.queries.family import NoisyShares
+from tabveil.queries.pairs import TiledTables, WholeTables
 from tabveil.queries.tiles import SIDE, Tiles
 from tabveil.tables.table import Codec, Domain
 
@@ -40,27 +40,23 @@ def test_tiles_have_the_misfit_and_the_gradient_of_the_whole(
 ) -> None:
     table = Relaxed.random(domain, 60, jax.random.key(0))
     picks = np.random.default_rng(1).permutation(len(pairs))
-    empty = pairs.nothing().astype(np.float32)
-    whole = pairs.learn(NoisyShares(empty, empty), 0, picks, *noisy(pairs, picks))
-    tiles = pairs.learn(Tiles.room_for(1), 0, picks, *noisy(pairs, picks))
-    found = [
-        jax.value_and_grad(lambda t, known=known: pairs.misfit(t.rows(), step, known))(table)
-        for known in (whole, tiles)
-    ]
+    empty = (WholeTables.empty(pairs), TiledTables(pairs, Tiles.room_for(1)))
+    known = [evidence.learn(picks, *noisy(pairs, picks)) for evidence in empty]
+    found = [jax.value_and_grad(lambda t, k=k: k.misfit(t.rows(), step))(table) for k in known]
     assert float(found[0][0]) == pytest.approx(float(found[1][0]), rel=1e-5)
     for one, other in zip(jax.tree.leaves(found[0][1]), jax.tree.leaves(found[1][1]), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_room_grows_without_losing_what_was_learnt(pairs: Pairs) -> None:
-    known = Tiles.room_for(1)
-    room = len(known.first)
+    known = TiledTables(pairs, Tiles.room_for(1))
+    room = len(known.tiles.first)
     for pick in range(len(pairs)):
-        known = pairs.learn(known, pick, np.array([pick]), *noisy(pairs, np.array([pick])))
-    assert len(known.first) > room
-    assert (known.weights > 0).sum() == pairs.cells.sum()
+        known = known.learn(np.array([pick]), *noisy(pairs, np.array([pick])))
+    assert len(known.tiles.first) > room
+    assert (known.tiles.weights > 0).sum() == pairs.cells.sum()
 
 
 def test_few_of_many_tables_are_kept_in_tiles_and_most_of_them_whole(pairs: Pairs) -> None:
-    assert isinstance(pairs.reserve(2), Tiles)
-    assert isinstance(pairs.reserve(len(pairs)), NoisyShares)
+    assert isinstance(pairs.evidence(2), TiledTables)
+    assert isinstance(pairs.evidence(len(pairs)), WholeTables)

@@ -96,14 +96,12 @@ def looks(
     curator.total(RHO)
     curator.intervals(lattice, [np.array([[0, 3], [3, 4], [4, 10]])], RHO)
     curator.categories([0, 1], domain, RHO)
-    for family, queries in enumerate(workload.families):
-        picks = np.arange(min(3, len(queries)))
+    for family in workload.families:
+        picks = np.arange(min(3, len(family)))
         curator.measure(workload, family, picks, RHO)
-        expected = np.zeros_like(queries.nothing())
-        bias = np.zeros(len(queries), np.int64)
-        curator.select(
-            workload, family, expected, min(2, len(queries)), RHO, np.zeros(0, int), bias
-        )
+        expected = np.zeros_like(family.tally.nothing())
+        bias = np.zeros(len(family), np.int64)
+        curator.select(workload, family, expected, min(2, len(family)), RHO, np.zeros(0, int), bias)
     return noise.seen
 
 

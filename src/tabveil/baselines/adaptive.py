@@ -45,13 +45,13 @@ def adaptively(
         expected[usable] = np.rint(learner.expected(usable))
         picks = curator.select(
             workload,
-            0,
+            family,
             expected=expected,
             picks=1,
             rho=each * select,
             exclude=np.setdiff1d(every, usable),
             bias=np.rint(family.cells * noise).astype(np.int64),
         )
-        learner.learn(curator.measure(workload, 0, picks, each * (1 - select)))
+        learner.learn(curator.measure(workload, family, picks, each * (1 - select)))
         asked = np.append(asked, picks)
     return rounds

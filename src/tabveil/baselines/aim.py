@@ -50,7 +50,7 @@ class Aim(Binned):
             desk.left / planned * share for share in (SELECT_SHARE, 1 - SELECT_SHARE)
         )
         alone = np.array([c for c, axes in enumerate(candidates) if len(axes) == 1])
-        answer = curator.measure(workload, 0, alone, measure * len(alone))
+        answer = curator.measure(workload, family, alone, measure * len(alone))
         counted = zip(alone, answer.counts, strict=True)
         model.learn(
             [(candidates[c], counts[family.filled[c]]) for c, counts in counted], answer.scale
@@ -68,7 +68,7 @@ class Aim(Binned):
             expected = np.rint(count(workload, rows)[0] * (desk.size / len(codes))).astype(np.int64)
             bias = np.rint(family.cells * noise).astype(np.int64)
             chosen = desk.pick(workload, desk.binning, expected, bias, weights, usable, select)
-            answer = curator.measure(workload, 0, np.array([chosen]), measure)
+            answer = curator.measure(workload, family, np.array([chosen]), measure)
             before = model.marginal(candidates[chosen])
             noisy = answer.counts[0, family.filled[chosen]]
             model.learn([(candidates[chosen], noisy)], answer.scale)

@@ -15,7 +15,7 @@ from tabveil.baselines.relaxed import codes_of_each
 from tabveil.curator import Workload, count
 from tabveil.fitting.projection import Annealing, Measured, Relaxed, project
 from tabveil.privacy import Budget, Relation
-from tabveil.queries import Hard, random_mixed_marginals
+from tabveil.queries import random_mixed_marginals
 from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.tables.placement import MinMax
@@ -62,10 +62,10 @@ class Projection(Baseline):
         shares = count(Workload((family,), scale, domain), real)[0] / real.rows
         measured = Measured.reserve((family,), (self.queries,))
         every = np.arange(self.queries)
-        measured = measured.record(0, 0, every, shares.astype(np.float32), family.filled)
+        measured = measured.learn(family, every, shares.astype(np.float32), family.filled)
         start = Relaxed.random(domain, self.rows, jax.random.key(seed))
         table, _ = project(start, measured, self._annealing())
-        found = np.asarray(family.tally(table.rows(), Hard())) / self.rows
+        found = np.asarray(family.tally.of(table.rows())) / self.rows
         gaps = np.abs(found - shares)[family.filled]
         probabilities, numbers = np.asarray(table.probabilities), np.asarray(table.positions)
 

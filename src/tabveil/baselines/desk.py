@@ -112,7 +112,7 @@ class Desk:
         queries = workload.families[0]
 
         def scores() -> np.ndarray:
-            errors = queries.errors(self._exact_counts(workload, recode), expected)
+            errors = queries.tally.errors(self._exact_counts(workload, recode), expected)
             return ((errors - bias) * weights)[candidates]
 
         chosen = self._door.top(

@@ -1,6 +1,6 @@
 """GEM: a network that makes rows, trained on the marginals that its rows answer worst."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -71,7 +71,6 @@ class Generating:
     layers: Layers
     steps: int
     learning_rate: float
-    learnt: int = field(default=0)
 
     def table(self) -> Relaxed:
         """The relaxed rows that the network makes now."""
@@ -81,14 +80,13 @@ class Generating:
         return candidates
 
     def expected(self, queries: np.ndarray) -> np.ndarray:
-        shares = np.asarray(self.family.tally(self.table().rows()), np.float64) / len(self.noise)
+        shares = np.asarray(self.family.tally.of(self.table().rows()), np.float64) / len(self.noise)
         return shares[queries] * self.total
 
     def learn(self, answer: Answer) -> None:
         shares = (answer.counts / self.total).astype(np.float32)
         filled = self.family.take(answer.picks).filled.astype(np.float32)
-        self.measured = self.measured.record(0, self.learnt, answer.picks, shares, filled)
-        self.learnt += len(answer.picks)
+        self.measured = self.measured.learn(self.family, answer.picks, shares, filled)
         self.layers = trained(
             self.layers,
             self.noise,

@@ -50,7 +50,7 @@ class MwemPgm(Binned):
 def measure_alone(desk: BinnedDesk, model: Graphical, rho: Fraction) -> None:
     """Teach the model every column on its own, all for ρ together."""
     family = Marginals.over([(axis,) for axis in range(len(desk.domain.axes))], desk.domain)
-    answer = desk.binned().measure(desk.workload(family), 0, np.arange(len(family)), rho)
+    answer = desk.binned().measure(desk.workload(family), family, np.arange(len(family)), rho)
     counts = [((axis,), answer.counts[axis, :size]) for axis, size in enumerate(desk.domain.sizes)]
     model.learn(counts, answer.scale)
 

@@ -31,7 +31,7 @@ class Rap(Binned):
         (family,) = marginals_with_targets(desk.domain, self.most_cells)
         rounds = desk.rounds(family)
         half = desk.left / (2 * rounds)
-        plan = Plan(Fraction(0), ((Ask(0, 1, half, half),),) * rounds)
+        plan = Plan(Fraction(0), ((Ask(family, 1, half, half),),) * rounds)
         annealing = Annealing.fixed(
             1.0, self.steps, tolerance=0.0, learning_rate=self.learning_rate
         )

@@ -12,6 +12,7 @@ import numpy as np
 import optax
 
 from tabveil.queries import GRID, Hard, QueryFamily, Rows, Soft, Step
+from tabveil.queries.family import Evidence, place_of
 from tabveil.queries.rows import with_constants
 from tabveil.tables.table import Domain
 
@@ -77,10 +78,8 @@ class Relaxed:
 
     def rows(self) -> Rows:
         """The relaxed rows as queries see them."""
-        return Rows(
-            with_constants(self.probabilities, jnp.ones(self.logits.shape[1])),
-            self.positions * GRID,
-        )
+        cells = with_constants(self.probabilities, jnp.ones(self.logits.shape[1]))
+        return Rows(cells, self.positions * GRID)
 
     def clipped(self) -> "Relaxed":
         """Back into the relaxed domain after a gradient step."""
@@ -104,22 +103,22 @@ def _softmax(logits: jax.Array, sizes: tuple[int, ...]) -> jax.Array:
 class Measured:
     """Noisy answers, with room for the whole plan so that the projection is compiled once."""
 
-    families: tuple[QueryFamily, ...]
-    known: tuple[Any, ...]  # what each family keeps as evidence
+    evidence: tuple[Evidence, ...]  # of each family
 
     @classmethod
     def reserve(cls, families: Sequence[QueryFamily], room: Sequence[int]) -> "Measured":
         """Room for this many queries of each family."""
-        return cls(
-            tuple(families), tuple(f.reserve(r) for f, r in zip(families, room, strict=True))
-        )
+        pairs = zip(families, room, strict=True)
+        return cls(tuple(family.evidence(queries) for family, queries in pairs))
 
-    def record(
-        self, family: int, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
+    def learn(
+        self, family: QueryFamily, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
     ) -> "Measured":
-        """Add noisy shares [picks, width] of one family, from its place `at` on."""
-        learnt = self.families[family].learn(self.known[family], at, picks, shares, weights)
-        return replace(self, known=(*self.known[:family], learnt, *self.known[family + 1 :]))
+        """With noisy shares of these queries of one family, [picks, width], and their weights."""
+        evidence = list(self.evidence)
+        place = place_of(family, [known.family for known in evidence])
+        evidence[place] = evidence[place].learn(picks, shares, weights)
+        return Measured(tuple(evidence))
 
 
 class Progress(NamedTuple):
@@ -133,9 +132,7 @@ class Progress(NamedTuple):
 def objective(table: Relaxed, measured: Measured, step: Step) -> jax.Array:
     """Σ w (q(table) − â)² over all noisy answers so far."""
     rows = table.rows()
-    misfits = [
-        f.misfit(rows, step, k) for f, k in zip(measured.families, measured.known, strict=True)
-    ]
+    misfits = [evidence.misfit(rows, step) for evidence in measured.evidence]
     return sum(misfits, jnp.zeros(()))
 
 

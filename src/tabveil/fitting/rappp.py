@@ -9,13 +9,14 @@ import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.fitting.projection import Annealing, Measured, Relaxed, project
+from tabveil.queries import QueryFamily
 
 
 @dataclass(frozen=True)
 class Ask:
     """One pair of looks at the rows: choose `picks` queries of a family, then measure them."""
 
-    family: int
+    family: QueryFamily
     picks: int
     select: Fraction  # ρ
     measure: Fraction  # ρ
@@ -32,13 +33,16 @@ class Plan:
     @property
     def cost(self) -> Fraction:
         """ρ of the whole plan."""
-        return self.total + sum((a.select + a.measure for r in self.rounds for a in r), Fraction(0))
+        return self.total + sum((ask.select + ask.measure for ask in self.asks), Fraction(0))
 
-    def room(self, families: int) -> list[int]:
-        """How many queries of each family will have been measured at the end."""
-        return [
-            sum(a.picks for r in self.rounds for a in r if a.family == f) for f in range(families)
-        ]
+    @property
+    def asks(self) -> list[Ask]:
+        """All that is asked, round after round."""
+        return [ask for asks in self.rounds for ask in asks]
+
+    def room(self, family: QueryFamily) -> int:
+        """How many queries of a family will have been measured at the end."""
+        return sum(ask.picks for ask in self.asks if ask.family is family)
 
 
 @dataclass(frozen=True)
@@ -89,26 +93,21 @@ def rappp(
     the fit."""
     table = start
     answers: list[Answer] = []
-    room = [
-        r + sum(len(a.picks) for a in known if a.family == f)
-        for f, r in enumerate(plan.room(len(workload.families)))
-    ]
+    room = [plan.room(family) + len(_asked(known, family)) for family in workload.families]
     measured = Measured.reserve(workload.families, room)
 
     def learn(answer: Answer) -> Measured:
-        at = sum(len(a.picks) for a in answers if a.family == answer.family)
-        filled = workload.families[answer.family].take(answer.picks).filled
         answers.append(answer)
         shares = (answer.counts / total).astype(np.float32)
-        return measured.record(
-            answer.family, at, answer.picks, shares, filled * np.float32(weight(answer))
-        )
+        weights = answer.family.take(answer.picks).filled * np.float32(weight(answer))
+        return measured.learn(answer.family, answer.picks, shares, weights)
 
     for answer in known:
         measured = learn(answer)
     for number, asks in enumerate(plan.rounds):
         for ask in asks:
-            picks = _worst(curator, workload, ask, table, total, answers)
+            asked = _asked(answers, ask.family)
+            picks = _worst(curator, workload, ask, table, total, asked)
             measured = learn(curator.measure(workload, ask.family, picks, ask.measure))
         table, progress = project(table, measured, annealing)
         watch(Status(number + 1, len(plan.rounds), float(progress.objective), int(progress.steps)))
@@ -123,7 +122,7 @@ def rehearse(workload: Workload, room: Sequence[int], rows: int) -> None:
     positions = jax.device_put(np.zeros((len(domain.numerical), rows), np.float32))
     empty = Relaxed(logits, positions, domain.sizes)
     for family in workload.families:
-        family.tally(_rows(empty))
+        family.tally.of(_rows(empty))
     project(empty, Measured.reserve(workload.families, room), Annealing(stages=0))
 
 
@@ -133,19 +132,16 @@ def _worst(
     ask: Ask,
     table: Relaxed,
     total: int,
-    answers: Sequence[Answer],
+    asked: np.ndarray,
 ) -> np.ndarray:
     """The queries that `table` answers worst, beyond the error that measuring them would leave
     anyway."""
-    family = workload.families[ask.family]
-    shares = np.asarray(family.tally(_rows(table)), np.float64) / table.positions.shape[1]
-    asked = np.concatenate(
-        [np.zeros(0, int), *(a.picks for a in answers if a.family == ask.family)]
-    )
+    family = ask.family
+    shares = np.asarray(family.tally.of(_rows(table)), np.float64) / table.positions.shape[1]
     noise = curator.noise_of(family, ask.picks, ask.measure) * np.sqrt(2 / np.pi)
     return curator.select(
         workload,
-        ask.family,
+        family,
         expected=np.rint(shares * total).astype(np.int64),
         picks=ask.picks,
         rho=ask.select,
@@ -153,6 +149,12 @@ def _worst(
         bias=np.rint(family.cells * noise).astype(np.int64),
         groups=ask.groups,
     )
+
+
+def _asked(answers: Sequence[Answer], family: QueryFamily) -> np.ndarray:
+    """Which queries of a family these answers are about."""
+    picks = [answer.picks for answer in answers if answer.family is family]
+    return np.concatenate([np.zeros(0, int), *picks])
 
 
 _rows = jax.jit(lambda table: table.rows())

@@ -80,8 +80,8 @@ def rounds_of(
 ) -> tuple[Purchase, ...]:
     """What the rounds of a plan buy: the choice of queries, then counts of those of each family."""
     choosing, chosen, counts = Fraction(0), [], []
-    for number, family in enumerate(families):
-        asks = [ask for asks in plan.rounds for ask in asks if ask.family == number]
+    for family in families:
+        asks = [ask for ask in plan.asks if ask.family is family]
         if not asks:
             continue
         picks = sum(ask.picks for ask in asks)

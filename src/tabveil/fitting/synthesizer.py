@@ -338,7 +338,7 @@ def _measurements(result: Result) -> Iterable[Measurement]:
     for answer in result.answers:
         if answer.derived:
             continue
-        queries = workload.families[answer.family].take(answer.picks)
+        queries = answer.family.take(answer.picks)
         for number, (counts, filled) in enumerate(zip(answer.counts, queries.filled, strict=True)):
             sides = queries.sides(number, workload.domain)
             yield Measurement.of(queries.name, sides, counts[filled], answer.scale)

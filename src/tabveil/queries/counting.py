@@ -19,9 +19,8 @@ processor's cache).
 
 Large packs are quick to count, and hold much that nobody asks for: many columns get smaller ones.
 """
-MOST_FOLDED = (
-    2**23
-)  # cells of all counts, where a smaller room allows it: 64 MB, and every thread holds two
+MOST_FOLDED = 2**23
+"""Cells of all counts, where a smaller room allows it: 64 MB, and every thread holds two."""
 
 Pass = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 """Targets that are told apart together, and packs of other columns; every two packs are counted
@@ -53,8 +52,11 @@ class Counting:
     def passes(self) -> tuple[Pass, ...]:
         """Targets that are told apart together, and the packs of the other columns: at least
         two."""
-        tried = (self._packed(*room) for room in ROOMS)
-        return next((p for p in tried if self._folded(p) <= MOST_FOLDED), self._packed(*ROOMS[-1]))
+        for most_classes, most_cells in ROOMS:
+            passes = self._packed(most_classes, most_cells)
+            if self._folded(passes) <= MOST_FOLDED:
+                break
+        return passes
 
     def _packed(self, most_classes: int, most_cells: int) -> tuple[Pass, ...]:
         """The passes in so much room; a column that is larger stands alone."""
@@ -68,10 +70,12 @@ class Counting:
 
     def _folded(self, passes: Sequence[Pass]) -> int:
         """How many cells these passes count."""
-        widths = [
-            (self._width(together), list(map(self._width, packs))) for together, packs in passes
-        ]
-        return sum(w * (sum(packs) ** 2 - sum(p * p for p in packs)) // 2 for w, packs in widths)
+        cells = 0
+        for together, packs in passes:
+            widths = [self._width(pack) for pack in packs]
+            pairs = (sum(widths) ** 2 - sum(width**2 for width in widths)) // 2
+            cells += self._width(together) * pairs
+        return cells
 
     @cached_property
     def pieces(self) -> tuple[tuple[Piece, ...], ...]:
@@ -98,15 +102,13 @@ class Counting:
         for (together, packs), pieces in zip(self.passes, self.pieces, strict=True):
             inner = self._combined(codes, together, rows)
             outer = [self._combined(codes, pack, rows) for pack in packs]
-            begun = [
-                inner * self._width(pack) + code for pack, code in zip(packs, outer, strict=True)
-            ]
+            widths = [self._width(pack) for pack in packs]
+            begun = [inner * width + code for width, code in zip(widths, outer, strict=True)]
             for (one, other), piece in zip(combinations(range(len(packs)), 2), pieces, strict=True):
-                np.multiply(begun[one], self._width(packs[other]), out=index)
+                np.multiply(begun[one], widths[other], out=index)
                 np.add(index, outer[other], out=index)
-                found[piece.start : piece.stop] = np.bincount(
-                    index, minlength=piece.stop - piece.start
-                )
+                cells = piece.stop - piece.start
+                found[piece.start : piece.stop] = np.bincount(index, minlength=cells)
         return found
 
     def _width(self, columns: Sequence[int]) -> int:
@@ -126,25 +128,15 @@ class Counting:
     def blocks(self, folded: np.ndarray) -> Iterator[tuple[int | None, int, int, np.ndarray]]:
         """Every target (or None for all rows) and two columns, with their counts [classes, cells,
         cells]."""
-        for number, ((together, _), pieces) in enumerate(
-            zip(self.passes, self.pieces, strict=True)
-        ):
-            targets: list[int | None] = [*([None] if number == 0 else []), *together]
-            done: set[tuple[int, int]] = set()
-            for piece in pieces:
+        all_rows: list[int | None] = [None]  # from the first pass alone
+        for (together, _), pieces in zip(self.passes, self.pieces, strict=True):
+            targets, all_rows = [*all_rows, *together], []
+            for piece, (one, other) in _first_with_each_pair(pieces):
                 table = folded[piece.start : piece.stop].reshape(piece.shape)
-                for one, other in combinations_with_itself(piece.columns):
-                    if (one, other) not in done:
-                        done.add((one, other))
-                        # All targets at once: far smaller than the piece, and summed over again.
-                        small, columns = _summed(table, piece.columns, {one, other, *together})
-                        for target in targets:
-                            yield (
-                                target,
-                                one,
-                                other,
-                                self._block(small, columns, target, one, other),
-                            )
+                # All targets at once: far smaller than the piece, and summed over again.
+                small, columns = _summed(table, piece.columns, {one, other, *together})
+                for target in targets:
+                    yield target, one, other, self._block(small, columns, target, one, other)
 
     def _block(
         self, table: np.ndarray, columns: Sequence[int], target: int | None, one: int, other: int
@@ -162,6 +154,16 @@ class Counting:
         return block
 
 
+def _first_with_each_pair(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, tuple[int, int]]]:
+    """Every two columns that stand in a piece together, with the first such piece."""
+    done: set[tuple[int, int]] = set()
+    for piece in pieces:
+        for pair in combinations_with_itself(piece.columns):
+            if pair not in done:
+                done.add(pair)
+                yield piece, pair
+
+
 def _summed(
     table: np.ndarray, columns: Sequence[int], wanted: Collection[int]
 ) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -175,12 +177,12 @@ def packed(columns: Sequence[int], sizes: Sequence[int], room: int) -> list[list
     alone."""
     packs: list[list[int]] = []
     for column in sorted(columns, key=lambda c: -sizes[c]):
-        fitting = (p for p in packs if prod(sizes[c] for c in p) * sizes[column] <= room)
-        pack = next(fitting, None)
-        if pack is None:
-            packs.append([column])
+        for pack in packs:
+            if prod(sizes[c] for c in pack) * sizes[column] <= room:
+                pack.append(column)
+                break
         else:
-            pack.append(column)
+            packs.append([column])
     return packs
 
 

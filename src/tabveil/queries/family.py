@@ -1,40 +1,23 @@
 """What every family of queries promises; a family is data, many queries with one leading axis."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabveil.queries.rows import Array, Hard, Rows, Step, real_rows
+from tabveil.queries.rows import HARD, Array, Rows, Step, real_rows
 from tabveil.queries.sides import Side
 from tabveil.tables.table import Domain
 
 BATCH = 4096
 """Rows counted at once; far below 2^24, up to which sums of zeros and ones in 32-bit floats are
 exact."""
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class NoisyShares:
-    """Noisy shares, with weights that are zero where nothing has been measured yet."""
-
-    shares: Array
-    weights: Array
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Places:
-    """NoisyShares line by line, and which query of the family each line is about."""
-
-    picks: Array
-    shares: Array
-    weights: Array
+ENTRIES = 2**21
+"""How many numbers one chunk of queries may hold; small enough to stay in a processor's cache."""
 
 
 class QueryFamily(ABC):
@@ -52,56 +35,6 @@ class QueryFamily(ABC):
     def answers(self, rows: Rows, step: Step) -> jax.Array:
         """Sum over the rows of what each row adds to each cell, [queries, width]."""
 
-    def tally(self, rows: Rows, step: Step | None = None) -> jax.Array:
-        """All answers in this family's own layout, in little memory; the hard step unless told
-        otherwise."""
-        return answers_in_chunks(self, rows, step or Hard())
-
-    def folded_counts(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
-        """Exact counts of real rows; sums of them become a tally by `unfold`."""
-        total = self.nothing()
-        for start in range(0, len(codes), BATCH):
-            part = slice(start, start + BATCH)
-            rows = real_rows(codes[part], positions[part], domain, size=BATCH)
-            total += np.rint(np.asarray(self.tally(rows))).astype(np.int64)
-        return total
-
-    def unfold(self, folded: np.ndarray) -> np.ndarray:
-        """The tally of the rows that were counted."""
-        return folded
-
-    def nothing(self) -> np.ndarray:
-        """The tally of no rows."""
-        return np.zeros((len(self), self.width), np.int64)
-
-    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        """The L1 error of each query between two tallies, [queries]."""
-        return np.asarray(np.abs(counts - expected).sum(axis=1))
-
-    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
-        """The cells of these queries in a tally, [picks, width]."""
-        return counts[picks]
-
-    def reserve(self, room: int) -> Any:
-        """Room for the noisy answers to this many queries."""
-        empty = np.zeros((room, self.width), np.float32)
-        return Places(np.zeros(room, np.int32), empty, empty)
-
-    def learn(
-        self, known: Any, at: int, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
-    ) -> Any:
-        """Write down noisy shares [picks, width] and their weights, from place `at` on."""
-        there = slice(at, at + len(picks))
-        learnt = np.array(known.picks), np.array(known.shares), np.array(known.weights)
-        for array, new in zip(learnt, (picks, shares, weights), strict=True):
-            array[there] = new
-        return Places(*learnt)
-
-    def misfit(self, rows: Rows, step: Step, known: Any) -> jax.Array:
-        """Σ w (q(rows) − â)² over what is known."""
-        gap = self.take(known.picks).answers(rows, step) / rows.cells.shape[1] - known.shares
-        return jnp.sum(known.weights * gap**2)
-
     @property
     @abstractmethod
     def filled(self) -> np.ndarray:
@@ -117,9 +50,13 @@ class QueryFamily(ABC):
         `filled`."""
 
     @property
-    def footprint(self) -> int:
-        """How many numbers per row one query needs while it is answered."""
-        return 1
+    def tally(self) -> "Tally":
+        """How all answers are counted and kept."""
+        return Lines(self)
+
+    def evidence(self, room: int) -> "Evidence":
+        """Room for the noisy answers to this many queries."""
+        return AskedLines.empty(self, room)
 
     def __len__(self) -> int:
         return len(self.filled)
@@ -141,28 +78,153 @@ class QueryFamily(ABC):
         return min(2, int(self.cells.max(initial=1)))
 
 
-def padded(lists: Sequence[Sequence[int]], padding: int, width: int = 0) -> np.ndarray:
-    """Lists of different length as one array, filled up with `padding`."""
-    width = max([width, *map(len, lists)])
-    return np.array(
-        [[*line, *[padding] * (width - len(line))] for line in lists], np.int32
-    ).reshape(-1, width)
+class Tally(ABC):
+    """The answers to all queries of a family in one array, laid out as it suits the family."""
+
+    @abstractmethod
+    def of(self, rows: Rows, step: Step = HARD) -> jax.Array:
+        """All answers, in little memory."""
+
+    @abstractmethod
+    def folded(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        """Exact counts of real rows; sums of them become a tally by `unfold`."""
+
+    @abstractmethod
+    def unfold(self, folded: np.ndarray) -> np.ndarray:
+        """The tally of the rows that were counted."""
+
+    @abstractmethod
+    def nothing(self) -> np.ndarray:
+        """The tally of no rows."""
+
+    @abstractmethod
+    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """The L1 error of each query between two tallies, [queries]."""
+
+    @abstractmethod
+    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
+        """The cells of these queries in a tally, [picks, width]."""
 
 
-ENTRIES = 2**21
-"""How many numbers one chunk of queries may hold; small enough to stay in a processor's cache."""
+class Evidence(ABC):
+    """What is known of one family: noisy shares, with weights that are zero where nothing is."""
+
+    family: QueryFamily
+
+    @abstractmethod
+    def learn(self, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> "Evidence":
+        """With noisy shares of these queries, [picks, width], and their weights."""
+
+    @abstractmethod
+    def misfit(self, rows: Rows, step: Step) -> jax.Array:
+        """Σ w (q(rows) − â)² over what is known."""
 
 
-def answers_in_chunks(family: QueryFamily, rows: Rows, step: Step) -> jax.Array:
-    """The same as `family.answers(rows, step)`, a chunk of queries at a time inside one compiled
-    loop."""
-    size = int(np.clip(ENTRIES // (family.footprint * rows.cells.shape[1]), 1, len(family)))
-    chunks = -(-len(family) // size)
-    order = np.minimum(np.arange(chunks * size), len(family) - 1).reshape(chunks, size)
-    return _answers_in_chunks(family, rows, step, order)[: len(family)]
+def place_of(family: QueryFamily, families: Sequence[QueryFamily]) -> int:
+    """Which of the families it is: the object itself, for arrays in them cannot be compared."""
+    for place, other in enumerate(families):
+        if other is family:
+            return place
+    raise ValueError(f"These {family.name} are not among what may be asked.")
+
+
+Count = Callable[[np.ndarray, np.ndarray, Domain], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Lines(Tally):
+    """A line of cells for each query, [queries, width]."""
+
+    family: QueryFamily
+    footprint: int = 1  # numbers per row that one query needs while it is answered
+    count: Count | None = None  # a quicker way to count real rows
+
+    def of(self, rows: Rows, step: Step = HARD) -> jax.Array:
+        queries = len(self.family)
+        size = int(np.clip(ENTRIES // (self.footprint * rows.cells.shape[1]), 1, queries))
+        chunks = -(-queries // size)
+        order = np.minimum(np.arange(chunks * size), queries - 1).reshape(chunks, size)
+        return _answers_in_chunks(self.family, rows, step, order)[:queries]
+
+    def folded(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        if self.count is not None:
+            return self.count(codes, positions, domain)
+        return counted_in_batches(self, codes, positions, domain)
+
+    def unfold(self, folded: np.ndarray) -> np.ndarray:
+        return folded
+
+    def nothing(self) -> np.ndarray:
+        return np.zeros((len(self.family), self.family.width), np.int64)
+
+    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        return np.asarray(np.abs(counts - expected).sum(axis=1))
+
+    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
+        return counts[picks]
 
 
 @jax.jit
 def _answers_in_chunks(family: QueryFamily, rows: Rows, step: Step, order: jax.Array) -> jax.Array:
     found = jax.lax.map(lambda picks: family.take(picks).answers(rows, step), order)
     return found.reshape(-1, found.shape[-1])
+
+
+def counted_in_batches(
+    tally: Tally, codes: np.ndarray, positions: np.ndarray, domain: Domain
+) -> np.ndarray:
+    """Exact counts of real rows as answers to hard steps, a batch at a time."""
+    total = tally.nothing()
+    for start in range(0, len(codes), BATCH):
+        part = slice(start, start + BATCH)
+        rows = real_rows(codes[part], positions[part], domain, size=BATCH)
+        total += np.rint(np.asarray(tally.of(rows))).astype(np.int64)
+    return total
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class AskedLines(Evidence):
+    """Evidence line by line, with the query that each line is about."""
+
+    family: QueryFamily
+    picks: Array  # [room]
+    shares: Array  # [room, width]
+    weights: Array  # [room, width]
+    used: Array  # [], how many lines hold an answer
+
+    @classmethod
+    def empty(cls, family: QueryFamily, room: int) -> Self:
+        """Room for this many queries."""
+        nothing = np.zeros((room, family.width), np.float32)
+        return cls(family, np.zeros(room, np.int32), nothing, nothing, np.array(0, np.int32))
+
+    def learn(self, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> Self:
+        lines = slice(int(self.used), int(self.used) + len(picks))
+        return type(self)(
+            self.family,
+            _with(self.picks, lines, picks),
+            _with(self.shares, lines, shares),
+            _with(self.weights, lines, weights),
+            np.array(lines.stop, np.int32),
+        )
+
+    def misfit(self, rows: Rows, step: Step) -> jax.Array:
+        answers = self.family.take(self.picks).answers(rows, step)
+        gap = answers / rows.cells.shape[1] - self.shares
+        return jnp.sum(self.weights * gap**2)
+
+
+def _with(array: Array, lines: slice, new: np.ndarray) -> np.ndarray:
+    copy = np.array(array)
+    copy[lines] = new
+    return copy
+
+
+def padded(lists: Sequence[Sequence[int]], padding: int, width: int = 0) -> np.ndarray:
+    """Lists of different length as one array, filled up with `padding`."""
+    width = max([width, *map(len, lists)])
+    table = np.full((len(lists), width), padding, np.int32)
+    for line, values in zip(table, lists, strict=True):
+        line[: len(values)] = values
+    return table

@@ -1,6 +1,7 @@
 """Whole marginals: how many rows fall into each combination of categories of a few columns."""
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -10,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabveil.queries.family import QueryFamily, padded
+from tabveil.queries.family import Lines, QueryFamily, padded
 from tabveil.queries.rows import Array, Rows, Step, nobody
 from tabveil.queries.sides import ByColumn, Side
 from tabveil.tables.table import Domain
@@ -33,12 +34,15 @@ class Marginals(QueryFamily):
     @classmethod
     def over(cls, combinations: Iterable[Sequence[int]], domain: Domain) -> Self:
         """The marginals of these combinations of axes, all of the same length."""
-        sizes, offsets = domain.sizes, domain.offsets
-        ordered = [sorted(axes, key=lambda axis: -sizes[axis]) for axes in combinations]
-        columns = [
-            [list(range(offsets[a], offsets[a] + sizes[a])) for a in axes] for axes in ordered
+        ordered = [sorted(axes, key=lambda axis: -domain.sizes[axis]) for axes in combinations]
+        cells_of = [
+            range(start, start + size)
+            for start, size in zip(domain.offsets, domain.sizes, strict=True)
         ]
-        slots = tuple(padded(slot, nobody(domain)) for slot in zip(*columns, strict=True))
+        slots = tuple(
+            padded([cells_of[axis] for axis in slot], nobody(domain))
+            for slot in zip(*ordered, strict=True)
+        )
         return cls(slots, np.array(nobody(domain), np.int32))
 
     def answers(self, rows: Rows, step: Step) -> jax.Array:
@@ -48,23 +52,24 @@ class Marginals(QueryFamily):
 
     @property
     def filled(self) -> np.ndarray:
-        present = [np.asarray(slot) != np.asarray(self.absent) for slot in self.slots]
-        return reduce(lambda a, b: (a[:, :, None] & b[:, None, :]).reshape(len(a), -1), present)
+        filled, *others = [np.asarray(slot) != np.asarray(self.absent) for slot in self.slots]
+        for slot in others:
+            filled = (filled[:, :, None] & slot[:, None, :]).reshape(len(slot), -1)
+        return filled
 
     def take(self, picks: Array) -> Self:
         return type(self)(tuple(slot[picks] for slot in self.slots), self.absent)
 
     @property
-    def footprint(self) -> int:
+    def tally(self) -> Lines:
         widths = [slot.shape[1] for slot in self.slots]
-        return int(sum(widths) + np.prod(widths[1:]))
+        return Lines(self, footprint=int(sum(widths) + np.prod(widths[1:])))
 
     def columns(self, query: int, domain: Domain) -> list[str]:
         """The names of the columns of one marginal, in the order of its cells."""
         starts = [int(np.asarray(slot)[query, 0]) for slot in self.slots]
-        return [
-            domain.axes[int(np.searchsorted(domain.offsets, s, "right")) - 1].name for s in starts
-        ]
+        axes = np.searchsorted(domain.offsets, starts, "right") - 1
+        return [domain.axes[axis].name for axis in axes]
 
     def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
         labels = {axis.name: axis.labels for axis in domain.axes}
@@ -85,13 +90,16 @@ def marginals_with_targets(domain: Domain, most_cells: int) -> list[Marginals]:
     targets = domain.targets
     wanted: list[tuple[int, ...]]
     if targets and len(features) >= 2:
-        wanted = [(*p, t) for p in itertools.combinations(features, 2) for t in targets]
+        pairs = itertools.combinations(features, 2)
+        wanted = [(*pair, target) for pair in pairs for target in targets]
     elif targets and features:
-        wanted = [(features[0], t) for t in targets]
+        wanted = [(features[0], target) for target in targets]
     else:
         columns = targets or features
         wanted = list(itertools.combinations(columns, min(2, len(columns))))
-    kept = [
-        axes for axes in wanted if axes and np.prod([domain.sizes[a] for a in axes]) <= most_cells
-    ]
+
+    def small(axes: tuple[int, ...]) -> bool:
+        return math.prod(domain.sizes[axis] for axis in axes) <= most_cells
+
+    kept = [axes for axes in wanted if axes and small(axes)]
     return [Marginals.over(kept, domain)] if kept else []

@@ -10,10 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabveil.queries.family import QueryFamily
+from tabveil.queries.family import Lines, QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone
 from tabveil.queries.sides import AlongLine, Side
-from tabveil.queries.thresholds import Classes, random_blocks, weighted_sum, weights_of
+from tabveil.queries.thresholds import (
+    Classes,
+    largest_scale,
+    random_blocks,
+    weighted_sum,
+    weights_of,
+)
 from tabveil.tables.table import Domain
 
 BATCH = 2**14  # rows counted at once
@@ -31,9 +37,8 @@ class ProjectedHistograms(QueryFamily):
     first: Array  # [queries], where the first bin ends; whole numbers
     step: Array  # [queries], how wide the inner bins are; whole numbers
     bins: int = field(metadata={"static": True})
-    unit: float = field(
-        metadata={"static": True}
-    )  # what 1 in the scale of the numbers measures in ours
+    # what 1 in the scale of the numbers measures in ours
+    unit: float = field(metadata={"static": True})
     classes: Classes
     blocks: Array  # [queries, classes of its group]
 
@@ -46,8 +51,14 @@ class ProjectedHistograms(QueryFamily):
         everyone = members.sum(axis=2)[:, None, :]
         return jnp.diff(counts, axis=1, prepend=0, append=everyone).reshape(len(cuts), -1)
 
-    def folded_counts(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
-        total = self.nothing().reshape(len(self), self.bins, -1)
+    @property
+    def tally(self) -> Lines:
+        return Lines(self, footprint=self.bins - 1, count=self._counted)
+
+    def _counted(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        """Exact counts of real rows, in whole numbers from the first to the last."""
+        total = np.zeros((len(self), self.width), np.int64)
+        classes = self.width // self.bins
         axes = [self._axis(query, domain) for query in range(len(self))]
         first, step = np.asarray(self.first, np.int64), np.asarray(self.step, np.int64)
         directions = np.asarray(self.directions, np.float64).T
@@ -55,30 +66,24 @@ class ProjectedHistograms(QueryFamily):
             part = slice(start, start + BATCH)
             # Whole numbers below 2^53 are exact in any order of adding: no row can disturb another.
             sums = (positions[part].astype(np.float64) @ directions).astype(np.int64)
-            inside = np.clip(-((first - sums) // step), 0, self.bins - 1) * total.shape[2]
-            for query, (cell, axis) in enumerate(zip(inside.T, axes, strict=True)):
-                cell = cell if axis is None else cell + codes[part, axis]
-                total[query] += np.bincount(cell, minlength=total[query].size).reshape(
-                    total[query].shape
-                )
-        return total.reshape(len(self), -1)
+            bins = np.clip(-((first - sums) // step), 0, self.bins - 1)
+            for query, axis in enumerate(axes):
+                cells = bins[:, query] * classes
+                if axis is not None:
+                    cells = cells + codes[part, axis]
+                total[query] += np.bincount(cells, minlength=self.width)
+        return total
 
     def _axis(self, query: int, domain: Domain) -> int | None:
         """The axis whose classes this query is answered for; None is all rows."""
         cell = int(self.classes.factors[self.blocks[query, 0], 0])
-        return (
-            None
-            if cell == everyone(domain)
-            else int(np.searchsorted(domain.offsets, cell, "right")) - 1
-        )
+        if cell == everyone(domain):
+            return None
+        return int(np.searchsorted(domain.offsets, cell, "right")) - 1
 
     @property
     def filled(self) -> np.ndarray:
         return np.tile(self.classes.there(self.blocks), (1, self.bins))
-
-    @property
-    def footprint(self) -> int:
-        return self.bins - 1
 
     def take(self, picks: Array) -> Self:
         return replace(
@@ -106,12 +111,10 @@ def random_projected_histograms(
     """
     directions = random.standard_normal((count, len(domain.numerical)))
     directions *= [axis is None for axis in domain.kinds]
-    numbers = len(domain.numerical)
-    scale = np.floor(
-        (2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0))
-    )
+    scale = largest_scale(directions)
     whole = np.rint(directions * scale)
-    middle, spread = whole.sum(axis=1) * GRID / 2, GRID * np.sqrt((whole**2).sum(axis=1) / 12)
+    middle = whole.sum(axis=1) * GRID / 2
+    spread = GRID * np.sqrt((whole**2).sum(axis=1) / 12)
     step = np.maximum(1, np.rint(2 * REACH * spread / bins))
     first = np.rint(middle - step * (bins - 2) / 2)
     classes, blocks = random_blocks(domain, count, random)

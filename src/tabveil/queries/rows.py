@@ -52,6 +52,9 @@ class Hard:
         return (margin >= 0).astype(jnp.float32)
 
 
+HARD = Hard()
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Soft:

@@ -4,6 +4,7 @@ once."""
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import ClassVar, Self
 
 import jax
@@ -23,25 +24,19 @@ class Classes:
 
     # [classes, categories]: the cells multiplied to make a class; the last class is empty
     factors: Array
-    columns: tuple[tuple[ByColumn, ...], ...] = field(
-        metadata={"static": True}
-    )  # of each group; none for all rows
-    groups: tuple[tuple[int, ...], ...] = field(
-        metadata={"static": True}
-    )  # classes that share their columns
+    # of each group; none for all rows
+    columns: tuple[tuple[ByColumn, ...], ...] = field(metadata={"static": True})
+    # classes that share their columns
+    groups: tuple[tuple[int, ...], ...] = field(metadata={"static": True})
 
     @classmethod
     def of(cls, columns: Sequence[Sequence[int]], domain: Domain) -> Self:
         """One group per combination of axes; the empty combination is the group of all rows."""
-        factors: list[list[int]] = []
+        factors: list[Sequence[int]] = []
         groups, sides = [], []
         for axes in columns:
-            cells = np.meshgrid(
-                *[domain.offsets[a] + np.arange(domain.sizes[a]) for a in axes], indexing="ij"
-            )
-            made = (
-                np.stack([c.ravel() for c in cells], 1).tolist() if axes else [[everyone(domain)]]
-            )
+            cells = [range(domain.offsets[a], domain.offsets[a] + domain.sizes[a]) for a in axes]
+            made = list(product(*cells)) if axes else [(everyone(domain),)]
             groups.append(tuple(range(len(factors), len(factors) + len(made))))
             named = [domain.axes[axis] for axis in axes]
             sides.append(tuple(ByColumn(a.name, a.labels, classes=True) for a in named))
@@ -169,17 +164,13 @@ def random_linear_thresholds(
     numbers = len(domain.numerical)
     directions = random.standard_normal((count, numbers)) / np.sqrt(numbers)
     offsets = random.standard_normal(count)
-    scale = np.floor(
-        (2**14 - 1 - numbers) / max(1.0, np.abs(directions).sum(axis=1).max(initial=0))
-    )
+    scale = largest_scale(directions)
     unit = float(GRID * scale)
     classes, blocks = random_blocks(domain, count, random, labels)
-    whole = np.clip(
-        np.floor(offsets * unit), -(2**30), 2**30
-    )  # margins stay inside 32 bits, decisions unchanged
-    return LinearThresholds(
-        np.rint(directions * scale).astype(np.int32), whole.astype(np.int32), unit, classes, blocks
-    )
+    whole = np.rint(directions * scale).astype(np.int32)
+    # Margins stay inside 32 bits; no decision changes.
+    limited = np.clip(np.floor(offsets * unit), -(2**30), 2**30).astype(np.int32)
+    return LinearThresholds(whole, limited, unit, classes, blocks)
 
 
 def random_mixed_marginals(
@@ -208,6 +199,12 @@ def weights_of(direction: Array, unit: float, domain: Domain) -> dict[str, float
     """The weights of a direction, for positions between 0 and 1."""
     weights = (np.asarray(direction) * (GRID / unit)).tolist()
     return {name: w for name, w in zip(domain.numerical, weights, strict=True) if w}
+
+
+def largest_scale(directions: np.ndarray) -> float:
+    """What directions can be multiplied by so that, rounded, their L1 norm stays under 2^14."""
+    largest = max(1.0, np.abs(directions).sum(axis=1).max(initial=0))
+    return np.floor((2**14 - 1 - directions.shape[1]) / largest)
 
 
 def random_blocks(

@@ -2,6 +2,7 @@
 computed."""
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Self
 
 import jax
@@ -12,9 +13,8 @@ from tabveil.queries.rows import Array
 
 SIDE = 16
 TOGETHER = 32  # tiles that one step of the loop works on
-EFFORT = (
-    10  # what a cell of a tile costs, against a cell of one large product; measured on two cores
-)
+EFFORT = 10
+"""What a cell of a tile costs, against a cell of one large product; measured on two cores."""
 
 
 @jax.tree_util.register_dataclass
@@ -41,26 +41,18 @@ class Tiles:
         self, first: int, second: int, within: int, shares: np.ndarray, weights: np.ndarray
     ) -> "Tiles":
         """One more cross-table of one class, from these cells on; the room doubles when full."""
-        there = [
-            (slice(i, i + SIDE), slice(j, j + SIDE))
-            for i in range(0, shares.shape[0], SIDE)
-            for j in range(0, shares.shape[1], SIDE)
-        ]
+        corners = list(product(*(range(0, length, SIDE) for length in shares.shape)))
         used = int(np.count_nonzero(np.asarray(self.weights).any(axis=(1, 2))))
-        grown = self
-        while used + len(there) > len(grown.first):
-            grown = Tiles(*(np.concatenate([a, np.zeros_like(a)]) for a in grown._arrays()))
-        new = Tiles(*(np.array(array) for array in grown._arrays()))
-        for tile, (rows, columns) in enumerate(there, start=used):
-            new.first[tile], new.second[tile] = first + rows.start, second + columns.start
+        new: Tiles = jax.tree.map(np.array, self)
+        while used + len(corners) > len(new.first):
+            new = jax.tree.map(lambda array: np.concatenate([array, np.zeros_like(array)]), new)
+        for tile, (row, column) in enumerate(corners, start=used):
+            new.first[tile], new.second[tile] = first + row, second + column
             new.within[tile] = within
             for array, block in ((new.shares, shares), (new.weights, weights)):
-                piece = block[rows, columns]
+                piece = block[row : row + SIDE, column : column + SIDE]
                 array[tile, : piece.shape[0], : piece.shape[1]] = piece
         return new
-
-    def _arrays(self) -> tuple[Array, ...]:
-        return self.first, self.second, self.within, self.shares, self.weights
 
     def misfit(self, members: jax.Array) -> jax.Array:
         """Σ w (q − â)² over all tiles, for rows that belong to cells as `members` [cells, rows]
@@ -104,11 +96,8 @@ def _misfit_and_slope(members: jax.Array, tiles: Tiles) -> tuple[jax.Array, jax.
 def _gaps(members: jax.Array, some: Tiles) -> tuple[jax.Array, ...]:
     """Both sides and the class of some tiles, the first side within the class, and how far shares
     are off."""
-    left, right, member = (
-        members[_side(some.first)],
-        members[_side(some.second)],
-        members[some.within],
-    )
+    left, right = members[_side(some.first)], members[_side(some.second)]
+    member = members[some.within]
     inside = left * member[:, None]
     gap = jnp.einsum("tan,tbn->tab", inside, right) / members.shape[1] - some.shares
     return left, right, member, inside, gap

@@ -30,7 +30,13 @@ from tabveil.fitting.spending import (
     row_count,
 )
 from tabveil.privacy import DELTA, Relation
-from tabveil.queries import GRID, Pairs, QueryFamily, random_projected_histograms
+from tabveil.queries import (
+    GRID,
+    Pairs,
+    ProjectedHistograms,
+    QueryFamily,
+    random_projected_histograms,
+)
 from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
 
@@ -70,14 +76,18 @@ class Outline:
     alone: Fraction  # ρ for every categorical column alone
     together: Fraction  # ρ for the cross-tables that are measured without choosing
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
-    projected: bool  # whether each round also asks for projected histograms, after its cross-tables
+    # what each round asks for after its cross-tables; none where noise is weak
+    projected: ProjectedHistograms | None
     plan: Plan
 
+    def families(self, pairs: Pairs) -> tuple[QueryFamily, ...]:
+        """Cross-tables, and directions through the numbers where they are asked for."""
+        return (pairs,) if self.projected is None else (pairs, self.projected)
+
     def room(self, pairs: Pairs) -> list[int]:
-        """How many cross-tables, and projected histograms if there are any, will be known at the
-        end."""
+        """How many queries of each family will be known at the end."""
         before = len(pairs.layout.columns) + len(self.with_targets)
-        tables, *others = self.plan.room(1 + self.projected)
+        tables, *others = (self.plan.room(family) for family in self.families(pairs))
         return [before + tables, *others]
 
 
@@ -117,15 +127,13 @@ class Default:
     select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
     rounds: int = 10
     projected_share: Fraction = Fraction(20, 100)  # of what is left, where noise is strong
-    projected_up_to: float = (
-        4000.0  # strength; beyond it cross-tables alone are as good, and quicker
-    )
+    # strength; beyond it cross-tables alone are as good, and quicker
+    projected_up_to: float = 4000.0
     directions: int = 256  # random ones to choose from
     projected_bins: int = 8
     projected_picks: int = 2  # in every round
-    picks_in_a_group: int = (
-        8  # of candidates: picking from fewer is quicker and, in our tests, no worse
-    )
+    # of candidates: picking from fewer is quicker and, in our tests, no worse
+    picks_in_a_group: int = 8
     most_cells: int = 2**14
     effort: Effort = Effort()
 
@@ -167,7 +175,7 @@ class Default:
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
         outline = self.outline(task, pairs, total, unspent)
-        workload = Workload(self._families(task, pairs, outline), ranks, domain)
+        workload = Workload(outline.families(pairs), ranks, domain)
         rows = self.effort.rows_for(task.strength(total))
         rehearsal = Thread(target=rehearse, args=(workload, outline.room(pairs), rows))
         rehearsal.start()
@@ -175,14 +183,14 @@ class Default:
         known = _numbers_alone(pairs, edges, special, total, noise)
         counts = dict(_kinds_alone(domain, special, total, noise))
         if categorical := pairs.categorical:
-            alone = curator.measure(workload, 0, pairs.alone(range(categorical)), outline.alone)
+            alone = curator.measure(workload, pairs, pairs.alone(range(categorical)), outline.alone)
             known.insert(0, alone)
             counts |= {
                 axis: np.maximum(alone.counts[axis, : domain.sizes[axis]], alone.scale / 2)
                 for axis in range(categorical)
             }
         if len(outline.with_targets):
-            known.append(curator.measure(workload, 0, outline.with_targets, outline.together))
+            known.append(curator.measure(workload, pairs, outline.with_targets, outline.together))
         plan = outline.plan
 
         start = independent_columns(domain, counts, rows, task.seed)
@@ -201,9 +209,8 @@ class Default:
             lambda status: watch(replace(status, rounds=rounds)),
             total=total,
             known=known,
-            weight=lambda answer: min(
-                4.0, (reference / answer.scale) ** 2
-            ),  # inverse variance, within reason
+            # inverse variance, within reason
+            weight=lambda answer: min(4.0, (reference / answer.scale) ** 2),
         )
         table, progress = project(result.table, result.measured, self.effort.at_the_end)
         watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
@@ -235,8 +242,13 @@ class Default:
         candidates = len(pairs) - len(pairs.layout.columns) - len(with_targets)
         strength = task.strength(total)
         numbers = sum(axis is None for axis in domain.kinds)
-        projected = numbers > 1 and strength < self.projected_up_to
-        plan = self._plan(candidates, rho - spent, strength, projected)
+        projected = None
+        if numbers > 1 and strength < self.projected_up_to:
+            random = np.random.default_rng(task.seed)
+            projected = random_projected_histograms(
+                domain, self.directions, self.projected_bins, random
+            )
+        plan = self._plan(pairs, projected, candidates, rho - spent, strength)
         return Outline(count, ranks, alone, together, with_targets, projected, plan)
 
     def memory(self, domain: Domain) -> int:
@@ -244,16 +256,6 @@ class Default:
         cells = domain.cells + MOST_BINS * len(domain.numerical)
         layers = 1 + sum(domain.sizes[target] for target in domain.targets)
         return 32 * layers * cells**2
-
-    def _families(self, task: Task, pairs: Pairs, outline: Outline) -> tuple[QueryFamily, ...]:
-        """Cross-tables, and random directions through the numbers where they are asked for."""
-        if not outline.projected:
-            return (pairs,)
-        random = np.random.default_rng(task.seed)
-        lines = random_projected_histograms(
-            task.domain, self.directions, self.projected_bins, random
-        )
-        return pairs, lines
 
     def _purchases(self, task: Task, pairs: Pairs, outline: Outline) -> tuple[Purchase, ...]:
         """An outline as purposes of the budget, in the order in which they are paid."""
@@ -278,7 +280,7 @@ class Default:
                 crossed,
                 moved,
             ),
-            *rounds_of(outline.plan, self._families(task, pairs, outline), protection),
+            *rounds_of(outline.plan, outline.families(pairs), protection),
         )
 
     def _outlook(
@@ -305,12 +307,12 @@ class Default:
         return Outlook(
             columns=columns,
             tables=tables,
-            measured=outline.plan.room(1)[0] + len(outline.with_targets),
+            measured=outline.plan.room(pairs) + len(outline.with_targets),
             candidates=len(pairs) - len(columns),
             memory=self.memory(task.domain),
             # Each step takes three products, of a multiplication and an addition each.
             multiplications=steps * relaxed * 6 * pairs.effort(outline.room(pairs)[0]),
-            counts=sum(map(len, pairs.counting.pieces)),
+            counts=sum(map(len, pairs.tables.counting.pieces)),
         )
 
     def _worthwhile(
@@ -322,30 +324,35 @@ class Default:
         noise = task.protection.noise_of(len(picks), rho, pairs.cells_moved) * np.sqrt(2 / np.pi)
         return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
-    def _plan(self, candidates: int, rho: Fraction, strength: float, projected: bool) -> Plan:
+    def _plan(
+        self,
+        pairs: Pairs,
+        projected: ProjectedHistograms | None,
+        candidates: int,
+        rho: Fraction,
+        strength: float,
+    ) -> Plan:
         """Few cross-tables where noise is strong, many where it is weak, in rounds of equal
         size."""
         tables = min(candidates, max(4, int(strength ** (2 / 3) / 2)))
         if tables == 0:
             return Plan(Fraction(0), ())
-        sizes = np.diff(
-            np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)
-        ).tolist()
-        share = self.projected_share if projected else Fraction(0)
+        ends = np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)
+        sizes = np.diff(ends).tolist()
+        share = self.projected_share if projected is not None else Fraction(0)
 
-        def ask(family: int, picks: int, rho: Fraction, groups: int) -> Ask:
-            return Ask(
-                family, picks, rho * self.select_share, rho * (1 - self.select_share), groups
-            )
+        def ask(family: QueryFamily, picks: int, rho: Fraction, groups: int) -> Ask:
+            select = rho * self.select_share
+            return Ask(family, picks, select, rho - select, groups)
 
-        rounds = [
-            [ask(0, k, rho * (1 - share) * k / tables, max(1, k // self.picks_in_a_group))]
-            for k in sizes
-        ]
-        if projected:
-            for asks in rounds:
-                asks.append(ask(1, self.projected_picks, rho * share / len(rounds), 1))
-        return Plan(Fraction(0), tuple(map(tuple, rounds)))
+        rounds = []
+        for picks in sizes:
+            groups = max(1, picks // self.picks_in_a_group)
+            asks = [ask(pairs, picks, rho * (1 - share) * picks / tables, groups)]
+            if projected is not None:
+                asks.append(ask(projected, self.projected_picks, rho * share / len(sizes), 1))
+            rounds.append(tuple(asks))
+        return Plan(Fraction(0), tuple(rounds))
 
 
 def independent_columns(
@@ -418,7 +425,7 @@ def _numbers_alone(
         counts[0, : len(alone)] = np.rint(alone)
         # A bin is a sum of about ten runs, so its noise is about three times that of one.
         place = pairs.alone([pairs.categorical + number])
-        found.append(Answer(0, place, counts, 3 * noise, derived=True))
+        found.append(Answer(pairs, place, counts, 3 * noise, derived=True))
     return found
 
 

@@ -108,4 +108,8 @@ class Paper:
         halves = [
             (rho - total) * w / sum(weights) / t / 2 for w, t in zip(weights, epochs, strict=True)
         ]
-        return Plan(total, tuple((Ask(int(f), picks[f], halves[f], halves[f]),) for f in order))
+        rounds = [
+            (Ask(workload.families[place], picks[place], halves[place], halves[place]),)
+            for place in order
+        ]
+        return Plan(total, tuple(rounds))

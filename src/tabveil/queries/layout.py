@@ -1,0 +1,159 @@
+"""Which cross-tables there are, of which columns, and where their cells stand among all cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from tabveil.tables.placement import Part
+from tabveil.tables.table import Domain
+
+
+@dataclass(frozen=True)
+class CutColumn:
+    """One column as cells: the categories of an axis, or the special values and the bins of a
+    number."""
+
+    name: str
+    labels: tuple[Part, ...]
+    # [start, stop) of the cells; special values stand far from the bins
+    runs: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Where each label stands among all cells."""
+        return np.concatenate([np.arange(start, stop) for start, stop in self.runs])
+
+    @property
+    def pieces(self) -> list[tuple[int, slice]]:
+        """For each run, its first cell and which labels it holds."""
+        found, held = [], 0
+        for start, stop in self.runs:
+            found.append((start, slice(held, held + stop - start)))
+            held += stop - start
+        return found
+
+
+class Group(NamedTuple):
+    """Classes that rows are told apart by: the categories of a target, or none for all rows."""
+
+    name: str
+    cells: tuple[int, ...]
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are; all rows are one."""
+        return max(1, len(self.cells))
+
+
+ALL_ROWS = Group("", ())
+
+
+class Query(NamedTuple):
+    """A cross-table of two columns within each class of a group; the same column twice: its own
+    counts."""
+
+    one: int
+    other: int
+    group: int
+
+    @property
+    def alone(self) -> bool:
+        """Whether it counts one column on its own."""
+        return self.one == self.other
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns, groups of classes and queries there are."""
+
+    columns: tuple[CutColumn, ...]
+    groups: tuple[Group, ...]
+    queries: tuple[Query, ...]
+    width: int  # cells of the largest query
+
+    @classmethod
+    def over(cls, domain: Domain, bins: Sequence[Sequence[Part]], most_cells: int) -> Self:
+        """Every column alone, every pair for all rows, and every pair of the other columns for each
+        target; without cross-tables of more than `most_cells` cells."""
+        columns = (*_categories(domain), *_numbers(domain, bins))
+        targets = [columns[target] for target in domain.targets]
+        groups = (ALL_ROWS, *(Group(t.name, tuple(t.cells.tolist())) for t in targets))
+        queries = [Query(column, column, 0) for column in range(len(columns))]
+        for group, target in enumerate([None, *domain.targets]):
+            others = [column for column in range(len(columns)) if column != target]
+            queries += [Query(one, other, group) for one, other in combinations(others, 2)]
+        sizes = cls(columns, groups, tuple(queries), 0).sizes.tolist()
+        kept = [
+            (query, size)
+            for query, size in zip(queries, sizes, strict=True)
+            if query.alone or size <= most_cells
+        ]
+        width = max(size for _, size in kept)
+        return cls(columns, groups, tuple(query for query, _ in kept), width)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many cells each query has."""
+        return self.product([len(column.labels) for column in self.columns])
+
+    def product(self, sides: Sequence[int]) -> np.ndarray:
+        """For each query the sides of its two columns, multiplied, times its classes."""
+        side = np.array(sides)
+        classes = np.array([group.classes for group in self.groups])
+        one, other, group = np.array(self.queries).T
+        return side[one] * np.where(one == other, 1, side[other]) * classes[group]
+
+    @property
+    def layers(self) -> list[tuple[int, ...]]:
+        """For each group, the layers in which its classes are counted."""
+        ends = np.cumsum([0, *(group.classes for group in self.groups)])
+        return [tuple(range(start, stop)) for start, stop in pairwise(ends.tolist())]
+
+
+def _categories(domain: Domain) -> list[CutColumn]:
+    """The axes that are columns of their own, and no kinds of a number."""
+    return [
+        CutColumn(axis.name, axis.labels, (_run(domain, place),))
+        for place, axis in enumerate(domain.axes)
+        if place not in domain.kinds
+    ]
+
+
+def _numbers(domain: Domain, bins: Sequence[Sequence[Part]]) -> list[CutColumn]:
+    """Numbers cut into these bins, which come after all categories; special values come first."""
+    columns, start = [], domain.cells
+    for number, (name, labels) in enumerate(zip(domain.numerical, bins, strict=True)):
+        runs = [(start, start + len(labels))]
+        start += len(labels)
+        kinds = domain.kinds[number]
+        if kinds is not None:
+            ordinary, stop = _run(domain, kinds)
+            runs.insert(0, (ordinary + 1, stop))
+        columns.append(CutColumn(name, (*domain.special(number), *labels), tuple(runs)))
+    return columns
+
+
+def _run(domain: Domain, axis: int) -> tuple[int, int]:
+    start = domain.offsets[axis]
+    return start, start + domain.sizes[axis]
+
+
+class StaticLayout:
+    """Wraps what compiled programs never read. All are equal, so another value compiles nothing
+    anew.
+
+    A function under `jax.jit` must not look inside: it would go on using the first layout it saw.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticLayout)
+
+    def __hash__(self) -> int:
+        return 0
