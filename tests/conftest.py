@@ -4,9 +4,13 @@ from typing import Any
 
 import pytest
 
-from samples import SMALL
-from tabveil.schema import Schema
-from tabveil.tables.table import Codec, Domain
+from shapes import check_shapes
+
+check_shapes()  # before anything of ours is imported
+
+from samples import SMALL  # noqa: E402
+from tabveil.schema import Schema  # noqa: E402
+from tabveil.tables.table import Codec, Domain  # noqa: E402
 
 # Tests that share what is slow to start (a cluster, a browser, compiled programs) run in one
 # process. The marks of pytest-xdist for this are lost on pytest 9.2, which names tests in another

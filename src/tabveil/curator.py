@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from jaxtyping import Int, Shaped
 
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
@@ -35,8 +36,8 @@ class Answer:
     """Noisy counts of some queries of one family, and the standard deviation of their noise."""
 
     family: QueryFamily
-    picks: np.ndarray  # [picks]
-    counts: np.ndarray  # [picks, width], whole numbers
+    picks: Int[np.ndarray, " picks"]
+    counts: Int[np.ndarray, "picks width"]
     scale: float
     derived: bool = False  # follows from other noisy counts; nothing was measured for it
 
@@ -95,7 +96,7 @@ class Curator:
         if self.protection.relation is Relation.SUBSTITUTE:
             return self._rows.count()
 
-        def exact() -> np.ndarray:
+        def exact() -> Int[np.ndarray, " cells"]:
             return np.array([self._rows.count()], np.int64)
 
         counts, scale = self._door.counts(
@@ -114,13 +115,13 @@ class Curator:
         self,
         workload: Workload,
         family: QueryFamily,
-        expected: np.ndarray,
+        expected: Int[np.ndarray, "..."],
         picks: int,
         rho: Fraction,
-        exclude: np.ndarray,
-        bias: np.ndarray,
+        exclude: Shaped[np.ndarray, " asked"],
+        bias: Int[np.ndarray, " queries"],
         groups: int = 1,
-    ) -> np.ndarray:
+    ) -> Int[np.ndarray, " {picks}"]:
         """The queries whose `expected` counts are furthest off: noisy top-K of L1 error minus
         public `bias`.
 
@@ -131,7 +132,7 @@ class Curator:
         place = workload.place_of(family)
         candidates = np.setdiff1d(np.arange(len(family)), exclude)
 
-        def scores() -> np.ndarray:
+        def scores() -> Int[np.ndarray, " candidates"]:
             exact = self._exact_counts(workload)[place]
             return (family.tally.errors(exact, expected) - bias)[candidates]
 
@@ -148,13 +149,17 @@ class Curator:
         return candidates[chosen]
 
     def measure(
-        self, workload: Workload, family: QueryFamily, picks: np.ndarray, rho: Fraction
+        self,
+        workload: Workload,
+        family: QueryFamily,
+        picks: Int[np.ndarray, " picks"],
+        rho: Fraction,
     ) -> Answer:
         """Noisy counts for every cell of these queries. See docs/proofs/gaussian.md."""
         place = workload.place_of(family)
         filled = family.take(picks).filled
 
-        def exact() -> np.ndarray:
+        def exact() -> Int[np.ndarray, " cells"]:
             counts = self._exact_counts(workload)[place]
             return np.asarray(family.tally.cells_in(counts, picks))[filled]
 
@@ -184,7 +189,7 @@ class Curator:
         columns = sum(len(runs) > 0 for runs in asked)
         sizes = [len(runs) for runs in asked]
 
-        def exact() -> np.ndarray:
+        def exact() -> Int[np.ndarray, " cells"]:
             counts = []
             for points, runs in zip(self._exact_points(lattice), asked, strict=True):
                 below = np.concatenate([[0], np.cumsum(points)])
@@ -212,7 +217,7 @@ class Curator:
         sizes = [domain.sizes[axis] for axis in axes]
         names = [domain.axes[axis].name for axis in axes]
 
-        def exact() -> np.ndarray:
+        def exact() -> Int[np.ndarray, " cells"]:
             return np.concatenate(self._rows.total(CategoryCounts(tuple(sizes)), names))
 
         noisy_counts, scale = self._door.counts(

@@ -218,8 +218,8 @@ def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def flat(domain: Domain, counts: dict, rows: int, seed: int) -> Relaxed:
         return Relaxed(
-            np.zeros((domain.cells, rows)),
-            np.full((len(domain.numerical), rows), 0.5),
+            jnp.zeros((domain.cells, rows)),
+            jnp.full((len(domain.numerical), rows), 0.5),
             domain.sizes,
         )
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from tabveil.curator import Count, Curator, PrivateRows, Workload, WorkloadCounts, unfolded
 from tabveil.errors import InvalidInput
@@ -87,7 +88,7 @@ class Desk:
         difference of two, at most twice that (docs/proofs/baselines.md)."""
         moved = embedding.norm * self._door.protection.cells_moved()
 
-        def exact() -> np.ndarray:
+        def exact() -> Int[np.ndarray, " width"]:
             return self._rows.total(EmbeddingSums(embedding))[0]
 
         noisy, _ = self._door.counts("measuring a mean embedding", rho, exact, squared=moved**2)
@@ -111,7 +112,7 @@ class Desk:
         (docs/proofs/baselines.md)."""
         queries = workload.families[0]
 
-        def scores() -> np.ndarray:
+        def scores() -> Int[np.ndarray, " candidates"]:
             errors = queries.tally.errors(self._exact_counts(workload, recode), expected)
             return ((errors - bias) * weights)[candidates]
 

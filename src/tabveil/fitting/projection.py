@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Float, Int, Shaped
 
 from tabveil.queries import GRID, Hard, QueryFamily, Rows, Soft, Step
 from tabveil.queries.family import Evidence, place_of
@@ -57,8 +58,8 @@ class Relaxed:
     """A relaxed table: category logits and positions of numbers in [0, 1], one relaxed row per last
     axis."""
 
-    logits: jax.Array  # [cells, rows]
-    positions: jax.Array  # [numerical, rows]
+    logits: Float[jax.Array, "cells rows"]
+    positions: Float[jax.Array, "numerical rows"]
     sizes: tuple[int, ...] = field(metadata={"static": True})  # cells of each axis
 
     @classmethod
@@ -72,8 +73,8 @@ class Relaxed:
         )
 
     @property
-    def probabilities(self) -> jax.Array:
-        """Softmax within each axis, [cells, rows]."""
+    def probabilities(self) -> Float[jax.Array, "cells rows"]:
+        """Softmax within each axis."""
         return _softmax(self.logits, self.sizes)
 
     def rows(self) -> Rows:
@@ -112,9 +113,13 @@ class Measured:
         return cls(tuple(family.evidence(queries) for family, queries in pairs))
 
     def learn(
-        self, family: QueryFamily, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray
+        self,
+        family: QueryFamily,
+        picks: Int[np.ndarray, " picks"],
+        shares: Float[np.ndarray, "picks width"],
+        weights: Shaped[np.ndarray, "picks width"],
     ) -> "Measured":
-        """With noisy shares of these queries of one family, [picks, width], and their weights."""
+        """With noisy shares of these queries of one family, and their weights."""
         evidence = list(self.evidence)
         place = place_of(family, [known.family for known in evidence])
         evidence[place] = evidence[place].learn(picks, shares, weights)
@@ -129,7 +134,7 @@ class Progress(NamedTuple):
     steps: jax.Array
 
 
-def objective(table: Relaxed, measured: Measured, step: Step) -> jax.Array:
+def objective(table: Relaxed, measured: Measured, step: Step) -> Float[jax.Array, ""]:
     """Σ w (q(table) − â)² over all noisy answers so far."""
     rows = table.rows()
     misfits = [evidence.misfit(rows, step) for evidence in measured.evidence]

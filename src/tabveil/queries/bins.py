@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Num
 
 from tabveil.queries.rows import GRID, Array, Step
 
@@ -47,7 +48,9 @@ class Bins:
         ends = [high[owner == number][:-1] for number in range(owner.max(initial=-1) + 1)]
         return [np.searchsorted(e, np.arange(GRID + 1), "right").astype(np.int16) for e in ends]
 
-    def members(self, values: jax.Array, step: Step) -> jax.Array:
+    def members(
+        self, values: Num[jax.Array, "numerical rows"], step: Step
+    ) -> Float[jax.Array, "bins rows"]:
         """How much each row belongs to each bin: below its end and not below the end of the bin
         before."""
         if not len(self.number):

@@ -11,6 +11,7 @@ from typing import Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int, Num
 
 from tabveil.queries.bins import Bins
 from tabveil.queries.counting import Counting
@@ -57,10 +58,10 @@ class CrossTables(Tally):
 
     # -- relaxed rows, and real ones ---------------------------------------------------------------
 
-    def of(self, rows: Rows, step: Step = HARD) -> jax.Array:
+    def of(self, rows: Rows, step: Step = HARD) -> Float[jax.Array, "classes cells cells"]:
         return _counts_of(self, rows, step)
 
-    def counts_of(self, rows: Rows, step: Step) -> jax.Array:
+    def counts_of(self, rows: Rows, step: Step) -> Float[jax.Array, "classes cells cells"]:
         """All counts, for use inside compiled programs."""
         cells = self.cells_of(rows, step)
         # The last class of a group is what the others leave of all rows, so it needs no product of
@@ -83,8 +84,8 @@ class CrossTables(Tally):
         """How many products of memberships the counts take."""
         return 1 + sum(len(group[1:]) for group in self.groups)
 
-    def cells_of(self, rows: Rows, step: Step) -> jax.Array:
-        """How much each row belongs to each cell of each column, [cells, rows]."""
+    def cells_of(self, rows: Rows, step: Step) -> Float[jax.Array, "cells rows"]:
+        """How much each row belongs to each cell of each column."""
         bins = self.bins.members(rows.values, step) * self._having(rows)
         return jnp.concatenate([rows.cells[:-2], bins])
 
@@ -103,7 +104,12 @@ class CrossTables(Tally):
         targets = tuple(int(self.owner[cells[0]]) for cells in self.groups if cells)
         return Counting(sizes, targets)
 
-    def folded(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+    def folded(
+        self,
+        codes: Int[np.ndarray, "rows axes"],
+        positions: Int[np.ndarray, "rows numerical"],
+        domain: Domain,
+    ) -> Int[np.ndarray, " folded"]:
         columns = [codes[:, axis] for axis in range(codes.shape[1]) if axis not in domain.kinds]
         for axis, bins, values in zip(domain.kinds, self.bins.at, positions.T, strict=True):
             inside = bins[values]
@@ -125,11 +131,15 @@ class CrossTables(Tally):
 
     # -- the array of counts -----------------------------------------------------------------------
 
-    def nothing(self) -> np.ndarray:
+    def nothing(self) -> Int[np.ndarray, "classes cells cells"]:
         classes, cells = self.layout.layers[-1][-1] + 1, len(self.owner)
         return np.zeros((classes, cells, cells), np.int64)
 
-    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    def errors(
+        self,
+        counts: Int[np.ndarray, "classes cells cells"],
+        expected: Int[np.ndarray, "classes cells cells"],
+    ) -> Int[np.ndarray, " queries"]:
         gaps = np.abs(counts - expected)
         for axis in (1, 2):
             gaps = self._by_column(gaps, axis)
@@ -147,7 +157,9 @@ class CrossTables(Tally):
         runs = np.add.reduceat(gaps, starts, axis=axis).take(order, axis)
         return np.add.reduceat(runs, first_of_each, axis=axis).compress(whose >= 0, axis)
 
-    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
+    def cells_in(
+        self, counts: Num[Array, "classes cells cells"], picks: Int[np.ndarray, " picks"]
+    ) -> Num[Array, "picks width"]:
         flat = counts.reshape(-1)
         places = self.places(picks)
         return flat[np.maximum(places, 0)] * (places >= 0)

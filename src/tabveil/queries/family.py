@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int, Num, Shaped
 
 from tabveil.queries.rows import HARD, Array, Rows, Step, real_rows
 from tabveil.queries.sides import Side
@@ -32,16 +33,16 @@ class QueryFamily(ABC):
     name: ClassVar[str]  # in words, plural
 
     @abstractmethod
-    def answers(self, rows: Rows, step: Step) -> jax.Array:
-        """Sum over the rows of what each row adds to each cell, [queries, width]."""
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "queries width"]:
+        """Sum over the rows of what each row adds to each cell."""
 
     @property
     @abstractmethod
-    def filled(self) -> np.ndarray:
-        """Which of the cells exist, [queries, width]; the others only pad to one width."""
+    def filled(self) -> Bool[np.ndarray, "queries width"]:
+        """Which of the cells exist; the others only pad to one width."""
 
     @abstractmethod
-    def take(self, picks: Array) -> Self:
+    def take(self, picks: Int[Array, " picks"]) -> Self:
         """The queries at these places."""
 
     @abstractmethod
@@ -67,7 +68,7 @@ class QueryFamily(ABC):
         return int(self.filled.shape[1])
 
     @property
-    def cells(self) -> np.ndarray:
+    def cells(self) -> Int[np.ndarray, " queries"]:
         """How many cells each query has."""
         return np.asarray(self.filled.sum(axis=1))
 
@@ -86,7 +87,12 @@ class Tally(ABC):
         """All answers, in little memory."""
 
     @abstractmethod
-    def folded(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+    def folded(
+        self,
+        codes: Int[np.ndarray, "rows axes"],
+        positions: Int[np.ndarray, "rows numerical"],
+        domain: Domain,
+    ) -> Int[np.ndarray, "..."]:
         """Exact counts of real rows; sums of them become a tally by `unfold`."""
 
     @abstractmethod
@@ -98,12 +104,16 @@ class Tally(ABC):
         """The tally of no rows."""
 
     @abstractmethod
-    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        """The L1 error of each query between two tallies, [queries]."""
+    def errors(
+        self, counts: Int[np.ndarray, "*tally"], expected: Int[np.ndarray, "*tally"]
+    ) -> Int[np.ndarray, " queries"]:
+        """The L1 error of each query between two tallies."""
 
     @abstractmethod
-    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
-        """The cells of these queries in a tally, [picks, width]."""
+    def cells_in(
+        self, counts: Num[Array, "..."], picks: Int[np.ndarray, " picks"]
+    ) -> Num[Array, "picks width"]:
+        """The cells of these queries in a tally."""
 
 
 class Evidence(ABC):
@@ -112,11 +122,16 @@ class Evidence(ABC):
     family: QueryFamily
 
     @abstractmethod
-    def learn(self, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> "Evidence":
-        """With noisy shares of these queries, [picks, width], and their weights."""
+    def learn(
+        self,
+        picks: Int[np.ndarray, " picks"],
+        shares: Float[np.ndarray, "picks width"],
+        weights: Shaped[np.ndarray, "picks width"],
+    ) -> "Evidence":
+        """With noisy shares of these queries, and their weights."""
 
     @abstractmethod
-    def misfit(self, rows: Rows, step: Step) -> jax.Array:
+    def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
         """Σ w (q(rows) − â)² over what is known."""
 
 
@@ -139,14 +154,19 @@ class Lines(Tally):
     footprint: int = 1  # numbers per row that one query needs while it is answered
     count: Count | None = None  # a quicker way to count real rows
 
-    def of(self, rows: Rows, step: Step = HARD) -> jax.Array:
+    def of(self, rows: Rows, step: Step = HARD) -> Float[jax.Array, "queries width"]:
         queries = len(self.family)
         size = int(np.clip(ENTRIES // (self.footprint * rows.cells.shape[1]), 1, queries))
         chunks = -(-queries // size)
         order = np.minimum(np.arange(chunks * size), queries - 1).reshape(chunks, size)
         return _answers_in_chunks(self.family, rows, step, order)[:queries]
 
-    def folded(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+    def folded(
+        self,
+        codes: Int[np.ndarray, "rows axes"],
+        positions: Int[np.ndarray, "rows numerical"],
+        domain: Domain,
+    ) -> Int[np.ndarray, "..."]:
         if self.count is not None:
             return self.count(codes, positions, domain)
         return counted_in_batches(self, codes, positions, domain)
@@ -157,10 +177,14 @@ class Lines(Tally):
     def nothing(self) -> np.ndarray:
         return np.zeros((len(self.family), self.family.width), np.int64)
 
-    def errors(self, counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    def errors(
+        self, counts: Int[np.ndarray, "*tally"], expected: Int[np.ndarray, "*tally"]
+    ) -> Int[np.ndarray, " queries"]:
         return np.asarray(np.abs(counts - expected).sum(axis=1))
 
-    def cells_in(self, counts: Array, picks: np.ndarray) -> Array:
+    def cells_in(
+        self, counts: Num[Array, "queries width"], picks: Int[np.ndarray, " picks"]
+    ) -> Num[Array, "picks width"]:
         return counts[picks]
 
 
@@ -199,7 +223,12 @@ class AskedLines(Evidence):
         nothing = np.zeros((room, family.width), np.float32)
         return cls(family, np.zeros(room, np.int32), nothing, nothing, np.array(0, np.int32))
 
-    def learn(self, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> Self:
+    def learn(
+        self,
+        picks: Int[np.ndarray, " picks"],
+        shares: Float[np.ndarray, "picks width"],
+        weights: Shaped[np.ndarray, "picks width"],
+    ) -> Self:
         lines = slice(int(self.used), int(self.used) + len(picks))
         return type(self)(
             self.family,
@@ -209,7 +238,7 @@ class AskedLines(Evidence):
             np.array(lines.stop, np.int32),
         )
 
-    def misfit(self, rows: Rows, step: Step) -> jax.Array:
+    def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
         answers = self.family.take(self.picks).answers(rows, step)
         gap = answers / rows.cells.shape[1] - self.shares
         return jnp.sum(self.weights * gap**2)

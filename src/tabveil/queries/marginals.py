@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import Lines, QueryFamily, padded
 from tabveil.queries.rows import Array, Rows, Step, nobody
@@ -45,19 +46,19 @@ class Marginals(QueryFamily):
         )
         return cls(slots, np.array(nobody(domain), np.int32))
 
-    def answers(self, rows: Rows, step: Step) -> jax.Array:
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "queries width"]:
         first, *rest = [rows.cells[slot] for slot in self.slots]
         others = reduce(_all_products, rest, jnp.ones((len(first), 1, first.shape[2])))
         return jnp.einsum("qar,qbr->qab", first, others).reshape(len(first), -1)
 
     @property
-    def filled(self) -> np.ndarray:
+    def filled(self) -> Bool[np.ndarray, "queries width"]:
         filled, *others = [np.asarray(slot) != np.asarray(self.absent) for slot in self.slots]
         for slot in others:
             filled = (filled[:, :, None] & slot[:, None, :]).reshape(len(slot), -1)
         return filled
 
-    def take(self, picks: Array) -> Self:
+    def take(self, picks: Int[Array, " picks"]) -> Self:
         return type(self)(tuple(slot[picks] for slot in self.slots), self.absent)
 
     @property

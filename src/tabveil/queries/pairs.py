@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
 
 from tabveil.queries.cross_tables import CrossTables
 from tabveil.queries.family import Evidence, QueryFamily
@@ -72,15 +73,15 @@ class Pairs(QueryFamily):
         queries = enumerate(self.layout.queries)
         return np.array([place for place, query in queries if wanted(query)], int)
 
-    def answers(self, rows: Rows, step: Step) -> jax.Array:
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "queries width"]:
         counts = self.tables.counts_of(rows, step)
         return jnp.asarray(self.tables.cells_in(counts, np.arange(len(self))))
 
     @property
-    def filled(self) -> np.ndarray:
+    def filled(self) -> Bool[np.ndarray, "queries width"]:
         return np.arange(self.width) < self.cells[:, None]
 
-    def take(self, picks: Array) -> Self:
+    def take(self, picks: Int[Array, " picks"]) -> Self:
         chosen = [self.layout.queries[pick] for pick in np.asarray(picks)]
         return replace(self, tables=self.tables.asking(chosen))
 
@@ -123,7 +124,7 @@ class Pairs(QueryFamily):
         return self.layout.width
 
     @property
-    def cells(self) -> np.ndarray:
+    def cells(self) -> Int[np.ndarray, " queries"]:
         return self.layout.sizes
 
     # -- what is asked -----------------------------------------------------------------------------
@@ -154,7 +155,12 @@ class WholeTables(Evidence):
         nothing = family.tables.nothing().astype(np.float32)
         return cls(family, nothing, nothing)
 
-    def learn(self, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> Self:
+    def learn(
+        self,
+        picks: Int[np.ndarray, " picks"],
+        shares: Float[np.ndarray, "picks width"],
+        weights: Shaped[np.ndarray, "picks width"],
+    ) -> Self:
         places = self.family.tables.places(picks)
         there = places >= 0
         known, weighed = np.array(self.shares), np.array(self.weights)
@@ -162,7 +168,7 @@ class WholeTables(Evidence):
         weighed.reshape(-1)[places[there]] = weights[there]
         return type(self)(self.family, known, weighed)
 
-    def misfit(self, rows: Rows, step: Step) -> jax.Array:
+    def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
         counts = self.family.tables.counts_of(rows, step)
         gap = counts / rows.cells.shape[1] - self.shares
         return jnp.sum(self.weights * gap**2)
@@ -176,7 +182,12 @@ class TiledTables(Evidence):
     family: Pairs
     tiles: Tiles
 
-    def learn(self, picks: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> Self:
+    def learn(
+        self,
+        picks: Int[np.ndarray, " picks"],
+        shares: Float[np.ndarray, "picks width"],
+        weights: Shaped[np.ndarray, "picks width"],
+    ) -> Self:
         tiles = self.tiles
         for pick, noisy, weight in zip(picks, shares, weights, strict=True):
             tiles = self._with_table(tiles, self.family.layout.queries[pick], noisy, weight)
@@ -199,6 +210,6 @@ class TiledTables(Evidence):
                 tiles = tiles.with_block(first, second, within, shares[block], weights[block])
         return tiles
 
-    def misfit(self, rows: Rows, step: Step) -> jax.Array:
+    def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
         cells = self.family.tables.cells_of(rows, step)
         return self.tiles.misfit(jnp.concatenate([cells, rows.cells[-2][None]]))

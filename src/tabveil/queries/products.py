@@ -2,11 +2,14 @@
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Float
 
 
 @jax.custom_vjp
-def products_within(cells: jax.Array, members: jax.Array) -> jax.Array:
-    """(P ∘ Y_c) Pᵀ for every class c, [classes, cells, cells]."""
+def products_within(
+    cells: Float[jax.Array, "cells rows"], members: Float[jax.Array, "classes rows"]
+) -> Float[jax.Array, "classes cells cells"]:
+    """(P ∘ Y_c) Pᵀ for every class c."""
     return jax.lax.map(lambda member: (cells * member) @ cells.T, members)
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import Lines, QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone
@@ -42,7 +43,7 @@ class ProjectedHistograms(QueryFamily):
     classes: Classes
     blocks: Array  # [queries, classes of its group]
 
-    def answers(self, rows: Rows, step: Step) -> jax.Array:
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "queries width"]:
         cuts = self.first[:, None] + self.step[:, None] * np.arange(self.bins - 1, dtype=np.int32)
         sums = weighted_sum(self.directions, rows.values)
         below = step(cuts[:, :, None] - sums[:, None, :], self.unit)  # [queries, cuts, rows]
@@ -82,10 +83,10 @@ class ProjectedHistograms(QueryFamily):
         return int(np.searchsorted(domain.offsets, cell, "right")) - 1
 
     @property
-    def filled(self) -> np.ndarray:
+    def filled(self) -> Bool[np.ndarray, "queries width"]:
         return np.tile(self.classes.there(self.blocks), (1, self.bins))
 
-    def take(self, picks: Array) -> Self:
+    def take(self, picks: Int[Array, " picks"]) -> Self:
         return replace(
             self,
             directions=self.directions[picks],

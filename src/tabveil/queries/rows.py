@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int, Num
 
 from tabveil.tables.placement import GRID as GRID
 from tabveil.tables.table import Domain
@@ -19,11 +20,12 @@ Array = jax.Array | np.ndarray
 class Rows:
     """A batch of rows, one per last axis, so that picking a column is picking a contiguous line.
 
-    After the cells of all axes come two more: one that every row is in, and one that no row is in.
-    """
+    Cells are 0 or 1 for real rows and probabilities for relaxed ones. After those of all axes come
+    two more: one that every row is in, and one that no row is in. Values are integers 0..GRID for
+    real rows and floats for relaxed ones."""
 
-    cells: jax.Array  # [cells + 2, rows]: 0 or 1 for real rows, probabilities for relaxed ones
-    values: jax.Array  # [numerical, rows]: integers 0..GRID for real rows, floats for relaxed ones
+    cells: Float[jax.Array, "cells rows"]
+    values: Num[jax.Array, "numerical rows"]
 
 
 def everyone(domain: Domain) -> int:
@@ -67,9 +69,12 @@ class Soft:
 
 
 def real_rows(
-    codes: np.ndarray, positions: np.ndarray, domain: Domain, size: int | None = None
+    codes: Int[np.ndarray, "rows axes"],
+    positions: Int[np.ndarray, "rows numerical"],
+    domain: Domain,
+    size: int | None = None,
 ) -> Rows:
-    """Real rows from their category codes [rows, axes] and grid positions [rows, numerical].
+    """Real rows from their category codes and grid positions.
 
     `size` fills the batch up with rows that are in no cell at all, so that one compiled program
     serves batches of any length."""
@@ -96,6 +101,8 @@ def _real_rows(
     return Rows(with_constants(cells, present), positions.T)
 
 
-def with_constants(cells: jax.Array, everyone: jax.Array) -> jax.Array:
+def with_constants(
+    cells: Float[jax.Array, "cells rows"], everyone: Float[jax.Array, " rows"]
+) -> Float[jax.Array, "cells+2 rows"]:
     """Append the cell of every row and the cell of no row."""
     return jnp.concatenate([cells, everyone[None], jnp.zeros((1, len(everyone)))])

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int, Num
 
 from tabveil.queries.family import QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone, nobody
@@ -44,8 +45,8 @@ class Classes:
         factors.append([nobody(domain)])
         return cls(padded(factors, everyone(domain)), tuple(sides), tuple(groups))
 
-    def members(self, rows: Rows) -> jax.Array:
-        """How much each row belongs to each class, [classes, rows]."""
+    def members(self, rows: Rows) -> Float[jax.Array, "classes rows"]:
+        """How much each row belongs to each class."""
         return rows.cells[self.factors].prod(axis=1)
 
     def sides(self, block: Array) -> tuple[ByColumn, ...]:
@@ -71,15 +72,15 @@ class ClassConditional(QueryFamily):
     blocks: Array  # [queries, width]
 
     @abstractmethod
-    def below(self, rows: Rows, step: Step) -> jax.Array:
-        """Whether each row satisfies each query's inequalities, [queries, rows]."""
+    def below(self, rows: Rows, step: Step) -> Float[jax.Array, "queries rows"]:
+        """Whether each row satisfies each query's inequalities."""
 
-    def answers(self, rows: Rows, step: Step) -> jax.Array:
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "queries width"]:
         totals = self.below(rows, step) @ self.classes.members(rows).T
         return jnp.take_along_axis(totals, self.blocks, axis=1)
 
     @property
-    def filled(self) -> np.ndarray:
+    def filled(self) -> Bool[np.ndarray, "queries width"]:
         return self.classes.there(self.blocks)
 
     def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
@@ -105,10 +106,10 @@ class LinearThresholds(ClassConditional):
     classes: Classes
     blocks: Array
 
-    def below(self, rows: Rows, step: Step) -> jax.Array:
+    def below(self, rows: Rows, step: Step) -> Float[jax.Array, "queries rows"]:
         return step(self.offsets[:, None] - weighted_sum(self.directions, rows.values), self.unit)
 
-    def take(self, picks: Array) -> Self:
+    def take(self, picks: Int[Array, " picks"]) -> Self:
         return replace(
             self,
             directions=self.directions[picks],
@@ -136,14 +137,14 @@ class MixedMarginals(ClassConditional):
     classes: Classes
     blocks: Array
 
-    def below(self, rows: Rows, step: Step) -> jax.Array:
+    def below(self, rows: Rows, step: Step) -> Float[jax.Array, "queries rows"]:
         below = [
             step(self.bounds[:, i, None] - rows.values[self.columns[:, i]], GRID)
             for i in range(self.columns.shape[1])
         ]
         return jnp.stack(below).prod(axis=0)
 
-    def take(self, picks: Array) -> Self:
+    def take(self, picks: Int[Array, " picks"]) -> Self:
         return replace(
             self, columns=self.columns[picks], bounds=self.bounds[picks], blocks=self.blocks[picks]
         )
@@ -219,7 +220,9 @@ def random_blocks(
     return classes, classes.blocks(random.integers(0, len(classes.groups), count))
 
 
-def weighted_sum(directions: Array, values: jax.Array) -> jax.Array:
+def weighted_sum(
+    directions: Int[Array, "queries numerical"], values: Num[jax.Array, "numerical rows"]
+) -> Num[jax.Array, "queries rows"]:
     """⟨θ, x⟩ for every query and row; 32-bit integers for real rows, floats for relaxed ones."""
     if jnp.issubdtype(values.dtype, jnp.floating):
         return jnp.asarray(directions, jnp.float32) @ values

@@ -8,6 +8,7 @@ from typing import Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Shaped
 
 from tabveil.queries.rows import Array
 
@@ -38,7 +39,12 @@ class Tiles:
         return cls(places, places, places, empty, empty)
 
     def with_block(
-        self, first: int, second: int, within: int, shares: np.ndarray, weights: np.ndarray
+        self,
+        first: int,
+        second: int,
+        within: int,
+        shares: Float[np.ndarray, "rows columns"],
+        weights: Shaped[np.ndarray, "rows columns"],
     ) -> "Tiles":
         """One more cross-table of one class, from these cells on; the room doubles when full."""
         corners = list(product(*(range(0, length, SIDE) for length in shares.shape)))
@@ -54,9 +60,8 @@ class Tiles:
                 array[tile, : piece.shape[0], : piece.shape[1]] = piece
         return new
 
-    def misfit(self, members: jax.Array) -> jax.Array:
-        """Σ w (q − â)² over all tiles, for rows that belong to cells as `members` [cells, rows]
-        says."""
+    def misfit(self, members: Float[jax.Array, "cells rows"]) -> Float[jax.Array, ""]:
+        """Σ w (q − â)² over all tiles, for rows that belong to cells as `members` says."""
         # Sides may reach beyond the last cell; nothing is known there.
         return _misfit(jnp.pad(members, ((0, SIDE), (0, 0))), self)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_folder
@@ -51,9 +52,9 @@ class Release:
     """Everything here may be published; nothing in it was computed from real rows without noise."""
 
     schema: Schema
-    probabilities: np.ndarray  # [cells, relaxed rows]
-    positions: np.ndarray  # [numerical, relaxed rows], between 0 and 1
-    slack: np.ndarray  # the room around each of these positions, to tell copies apart
+    probabilities: Float[np.ndarray, "cells relaxed"]
+    positions: Float[np.ndarray, "numerical relaxed"]  # between 0 and 1
+    slack: Float[np.ndarray, "numerical relaxed"]  # room around positions, to tell copies apart
     placement: Placement  # what these positions mean
     measurements: tuple[Measurement, ...]  # every noisy answer with its standard error
     privacy: Mapping[str, Any]  # the promise in words and numbers

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from jaxtyping import Float, Int32
 
 from tabveil.columns.codec import NumberRule
 from tabveil.schema import Schema
@@ -41,12 +42,13 @@ Part = Interval | str
 class Placement(Protocol):
     """A monotone map between the numbers of each column and [0, 1]."""
 
-    def positions(self, table: Table) -> np.ndarray:
-        """Grid positions 0..GRID of every number, [rows, numerical]; each depends on its own row
-        alone."""
+    def positions(self, table: Table) -> Int32[np.ndarray, "rows numerical"]:
+        """Grid positions 0..GRID of every number; each depends on its own row alone."""
 
-    def numbers(self, shares: np.ndarray) -> np.ndarray:
-        """The numbers at these places between 0 and 1, [rows, numerical]."""
+    def numbers(
+        self, shares: Float[np.ndarray, "rows numerical"]
+    ) -> Float[np.ndarray, "rows numerical"]:
+        """The numbers at these places between 0 and 1."""
 
     def span(self, column: int, low: float, high: float) -> tuple[float, float]:
         """Where between 0 and 1 the numbers from `low` to `high` of one column lie."""
@@ -74,11 +76,13 @@ class MinMax:
             np.array([c.min for c in columns], float), np.array([c.max for c in columns], float)
         )
 
-    def positions(self, table: Table) -> np.ndarray:
+    def positions(self, table: Table) -> Int32[np.ndarray, "rows numerical"]:
         share = (table.numbers - self.low) / (self.high - self.low)
         return np.rint(np.clip(share, 0.0, 1.0) * GRID).astype(np.int32)
 
-    def numbers(self, shares: np.ndarray) -> np.ndarray:
+    def numbers(
+        self, shares: Float[np.ndarray, "rows numerical"]
+    ) -> Float[np.ndarray, "rows numerical"]:
         return self.low + np.asarray(shares, float) * (self.high - self.low)
 
     def span(self, column: int, low: float, high: float) -> tuple[float, float]:
@@ -199,7 +203,7 @@ class Ranks:
         np.ndarray, ...
     ]  # per column: the share of rows below each run, and 1 at the end
 
-    def positions(self, table: Table) -> np.ndarray:
+    def positions(self, table: Table) -> Int32[np.ndarray, "rows numerical"]:
         found = np.empty(table.numbers.shape, np.int32, order="F")
         for start in range(0, len(found), CHUNK):
             part = slice(start, start + CHUNK)
@@ -225,7 +229,9 @@ class Ranks:
             found.append((run_of, widths, np.diff(heights)))
         return found
 
-    def numbers(self, shares: np.ndarray) -> np.ndarray:
+    def numbers(
+        self, shares: Float[np.ndarray, "rows numerical"]
+    ) -> Float[np.ndarray, "rows numerical"]:
         points = np.empty(shares.shape)
         for column, (starts, heights) in enumerate(zip(self.starts, self.heights, strict=True)):
             share = np.clip(np.asarray(shares[:, column], float), 0, 1 - 1e-9)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from tabveil.columns import MISSING
@@ -68,10 +69,10 @@ class Domain:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Rows as codes [rows, axes] and numbers [rows, numerical]."""
+    """Rows as codes and numbers."""
 
-    codes: Codes
-    numbers: Numbers
+    codes: Int[np.ndarray, "rows axes"]
+    numbers: Float[np.ndarray, "rows numerical"]
 
     @property
     def rows(self) -> int:
