@@ -1,6 +1,7 @@
 """Learn rank space privately: noisy counts of runs of points, refined where rows are dense."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -33,41 +34,26 @@ def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -
     Level by level, runs of points are counted with noise, and those that hold clearly more rows
     than the noise of the next level are cut into shorter runs, down to single points. Counts of the
     parts are made to add up to the whole, which was measured better."""
-    columns = len(lattice.sizes)
-    if not columns:
+    if not lattice.sizes:
         return Learnt(Ranks(lattice, (), ()), [], 0.0, rho)
-    pieces = _first_runs(rho, columns, total)
-    runs = [
-        np.concatenate([_cut(np.array([[0, size]]), pieces), _points(size, every)])
-        for size, every in zip(lattice.sizes, lattice.all_sizes, strict=True)
-    ]
-    masses: list[np.ndarray] = [np.array([float(total)])] * columns
-    parents = [np.zeros(len(r), int) for r in runs]
-    done: list[list[tuple[int, int, float]]] = [[] for _ in range(columns)]
+    pieces = _first_runs(rho, len(lattice.sizes), total)
+    sizes = zip(lattice.sizes, lattice.all_sizes, strict=True)
+    columns = [Refining.start(size, every, pieces, total) for size, every in sizes]
     first_scale, left = 0.0, rho
     for level, share in enumerate(LEVELS):
-        if not any(len(r) for r in runs):
+        if not any(len(column.runs) for column in columns):
             break
+        runs = [column.runs for column in columns]
         counts, scale = curator.intervals(lattice, runs, rho * share)
         left -= rho * share
         first_scale = first_scale or scale
         following = scale * float(share / LEVELS[min(level + 1, len(LEVELS) - 1)]) ** 0.5
-        for column in range(columns):
-            if not len(runs[column]):
-                continue
-            mass = _consistent(counts[column].astype(float), masses[column], parents[column])
-            wide = runs[column][:, 1] - runs[column][:, 0] > 1
-            dense = wide & (mass > 6 * following) & (level + 1 < len(LEVELS))
-            done[column] += [
-                (int(a), int(b), m)
-                for (a, b), m in zip(runs[column][~dense], mass[~dense], strict=True)
-            ]
-            masses[column] = mass[dense]
-            parts = [_cut(run[None], _branches(run, level)) for run in runs[column][dense]]
-            parents[column] = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
-            runs[column] = np.concatenate([np.zeros((0, 2), int), *parts])
+        for column, noisy in zip(columns, counts, strict=True):
+            if len(noisy):
+                column.refine(noisy.astype(float), level, following)
+    done = [sorted(column.done) for column in columns]
     special = [
-        np.array([m for a, _, m in sorted(runs) if a >= size])
+        np.array([mass for start, _, mass in runs if start >= size])
         for runs, size in zip(done, lattice.sizes, strict=True)
     ]
     return Learnt(_ranks(lattice, done), special, first_scale, left)
@@ -80,6 +66,35 @@ def ranks_spending(columns: int, rho: Fraction, protection: Protection) -> tuple
     noise = protection.noise_of(columns, rho * LEVELS[0])
     asked = f"{columns} numeric columns, level by level"
     return (Purchase(DISTRIBUTIONS, asked, rho, noise),)
+
+
+@dataclass
+class Refining:
+    """A column on its way: the runs to count next, what they are parts of, and what is done."""
+
+    runs: np.ndarray  # [runs, 2]
+    wholes: np.ndarray  # how many rows each of the runs held that were cut last
+    parents: np.ndarray  # [runs]: which of these wholes each is a part of
+    done: list[tuple[int, int, float]]
+
+    @classmethod
+    def start(cls, size: int, every: int, pieces: int, total: int) -> "Refining":
+        """All ordinary points in so many pieces, and each special one as a run of its own."""
+        runs = np.concatenate([_cut(np.array([[0, size]]), pieces), _points(size, every)])
+        return cls(runs, np.array([float(total)]), np.zeros(len(runs), int), [])
+
+    def refine(self, counts: np.ndarray, level: int, following: float) -> None:
+        """Cut the runs that hold clearly more rows than the noise that follows; the rest is
+        done."""
+        mass = _consistent(counts, self.wholes, self.parents)
+        wide = self.runs[:, 1] - self.runs[:, 0] > 1
+        dense = wide & (mass > 6 * following) & (level + 1 < len(LEVELS))
+        for (start, stop), held in zip(self.runs[~dense], mass[~dense], strict=True):
+            self.done.append((int(start), int(stop), held))
+        parts = [_cut(run[None], _branches(run, level)) for run in self.runs[dense]]
+        self.wholes = mass[dense]
+        self.parents = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        self.runs = np.concatenate([np.zeros((0, 2), int), *parts])
 
 
 def _points(start: int, stop: int) -> np.ndarray:
@@ -106,9 +121,8 @@ def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
     each."""
     cut = []
     for start, stop in runs:
-        ends = np.unique(
-            np.linspace(start, stop, min(pieces, stop - start) + 1).round().astype(int)
-        )
+        ends = np.linspace(start, stop, min(pieces, stop - start) + 1).round().astype(int)
+        ends = np.unique(ends)
         cut.append(np.stack([ends[:-1], ends[1:]], 1))
     return np.concatenate([np.zeros((0, 2), int), *cut])
 
@@ -134,12 +148,13 @@ def onto_simplex(values: np.ndarray, total: float) -> np.ndarray:
 
 
 def _ranks(lattice: Lattice, done: list[list[tuple[int, int, float]]]) -> Ranks:
+    """The distribution function that runs in order and their masses say."""
     starts, heights = [], []
     for column, size in zip(done, lattice.sizes, strict=True):
-        ordered = sorted(run for run in column if run[0] < size)
-        mass = np.array([m for _, _, m in ordered])
+        ordinary = [run for run in column if run[0] < size]
+        mass = np.array([held for _, _, held in ordinary])
         mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
-        starts.append(np.array([a for a, _, _ in ordered], np.int64))
+        starts.append(np.array([start for start, _, _ in ordinary], np.int64))
         # On the grid, so that a bin that ends where a run ends holds exactly that run.
         height = np.rint(np.concatenate([[0.0], np.cumsum(mass)]) * GRID) / GRID
         height[-1] = 1.0
