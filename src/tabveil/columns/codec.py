@@ -218,7 +218,12 @@ class NumberCodec(CellCodec):
         return self.line.write(numbers, kinds == self.missing if self.nullable else None)
 
     def settle(self, numbers: Numbers) -> Numbers:
-        """Numbers inside the bounds and rounded to the declared decimals."""
+        """Numbers inside the bounds and rounded to the declared decimals.
+
+        >>> from tabveil.columns import Numerical
+        >>> Numerical(min=0, max=9, decimals=1).codec.settle(np.array([-3, 2.26, 50])).tolist()
+        [0.0, 2.3, 9.0]
+        """
         low, high = self.rule.min, self.rule.max
         settled = np.clip(rounded(np.clip(numbers, low, high), self.rule.decimals), low, high)
         return settled + 0.0  # -0.0 becomes 0.0

@@ -29,7 +29,11 @@ class Annealing:
 
     `cooling` multiplies the learning rate from stage to stage: sharp steps are decided by small
     moves. All this is data, not part of the compiled program: quick and thorough projections share
-    one."""
+    one.
+
+    >>> [Annealing(2.0, stages=4).sharpness(stage) for stage in range(4)]
+    [2.0, 4.0, 8.0, 16.0]
+    """
 
     first_sharpness: float = 2.0
     stages: int = 6

@@ -25,7 +25,17 @@ class Ask:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit will spend its budget on; made from public things alone."""
+    """What a fit will spend its budget on; made from public things alone.
+
+    >>> from tabveil.queries import Marginals
+    >>> from tabveil.tables.table import Axis, Domain
+    >>> domain = Domain((Axis("sex", ("F", "M")), Axis("city", ("a", "b"))), (), ())
+    >>> family = Marginals.over([(0,), (1,)], domain)
+    >>> ask = Ask(family, picks=1, select=Fraction(1, 8), measure=Fraction(1, 4))
+    >>> plan = Plan(Fraction(1, 100), ((ask,), (ask,)))
+    >>> plan.cost, plan.room(family)
+    (Fraction(19, 25), 2)
+    """
 
     total: Fraction  # ρ for the row count; nothing is charged where the count is public
     rounds: tuple[tuple[Ask, ...], ...]

@@ -38,7 +38,11 @@ class Comparison:
 @dataclass(frozen=True)
 class Score:
     """One number: which metric, about what (a column, or the mean or max over all), what real rows
-    reach."""
+    reach.
+
+    >>> Score("correlation", "age × wage", 0.91, reference=0.98)
+    Score(metric='correlation', subject='age × wage', value=0.91, reference=0.98)
+    """
 
     metric: str
     subject: str

@@ -16,7 +16,11 @@ LARGEST_EPSILON = 1e9  # far beyond any meaning, and well inside what the floats
 
 
 class Relation(StrEnum):
-    """Which two tables count as neighbours: one row more or less, or one row replaced."""
+    """Which two tables count as neighbours: one row more or less, or one row replaced.
+
+    >>> Relation("substitute") is Relation.SUBSTITUTE
+    True
+    """
 
     ADD_REMOVE = "add-remove"
     SUBSTITUTE = "substitute"
@@ -24,7 +28,12 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True)
 class Budget:
-    """An (ε, δ) promise, and the ρ of zero-concentrated privacy that may be spent under it."""
+    """An (ε, δ) promise, and the ρ of zero-concentrated privacy that may be spent under it.
+
+    >>> budget = Budget(epsilon=1.0, delta=1e-9)
+    >>> round(epsilon_of(budget.rho, delta=1e-9), 6), 2 * budget.share(0.5) <= budget.rho
+    (1.0, True)
+    """
 
     epsilon: float
     delta: float

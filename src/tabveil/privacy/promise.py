@@ -26,7 +26,11 @@ class Person(Protocol):
 @dataclass(frozen=True)
 class Protection:
     """Which tables must look alike: the neighbour relation, and the most rows that one person can
-    have."""
+    have.
+
+    >>> Protection(Relation.SUBSTITUTE, person="patient", rows_per_person=3).change
+    'all rows of one patient replaced by as many others'
+    """
 
     relation: Relation = Relation.ADD_REMOVE
     person: str | None = (
@@ -79,7 +83,11 @@ class Protection:
 
 @dataclass(frozen=True)
 class Promise:
-    """An (ε, δ) and whom it protects."""
+    """An (ε, δ) and whom it protects.
+
+    >>> print(Promise(Budget(1.0, 1e-9), Protection()))
+    (1, 1e-09)-differential privacy for one row added or removed.
+    """
 
     budget: Budget
     protection: Protection

@@ -19,7 +19,11 @@ from tabveil.schema import Schema, kind_axis
 
 @dataclass(frozen=True)
 class Axis:
-    """One categorical column of an encoded table; code i stands for the label at place i."""
+    """One categorical column of an encoded table; code i stands for the label at place i.
+
+    >>> Axis("sex", ("F", "M")).size
+    2
+    """
 
     name: str
     labels: tuple[str, ...]
@@ -32,7 +36,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Domain:
-    """The shape of encoded tables; it follows from the schema alone."""
+    """The shape of encoded tables; it follows from the schema alone.
+
+    >>> domain = Domain((Axis("sex", ("F", "M")), Axis("city", ("a", "b", "c"))), ("age",), (0,))
+    >>> domain.sizes, domain.offsets, domain.cells
+    ((2, 3), (0, 2), 5)
+    """
 
     axes: tuple[Axis, ...]
     numerical: tuple[str, ...]
@@ -87,7 +96,12 @@ class Table:
 @dataclass(frozen=True, eq=False)
 class Grouping:
     """Values of one column that share codes, and how often each value stands behind its code.
-    Public."""
+    Public.
+
+    >>> grouping = Grouping(("a", "rare"), np.array([0, 1, 1], np.int32), np.array([9.0, 3, 1]))
+    >>> grouping.drawn(np.array([1, 1, 1, 1]), np.random.default_rng(0)).tolist().count(1)
+    3
+    """
 
     names: tuple[str, ...]  # of the codes
     group: Codes  # [values]: the code of each value
