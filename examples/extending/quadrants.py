@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step
@@ -30,11 +31,10 @@ class Quadrants(QueryFamily):
         """Every pair of numbers."""
         return cls(np.array(list(combinations(range(len(domain.numerical)), 2)), np.int32))
 
-    def answers(self, rows: Rows, step: Step) -> jax.Array:
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "queries width"]:
         # Integers minus a half: no row lies on the line, so real rows are decided exactly.
-        low = (
-            step(GRID // 2 - 0.5 - rows.values, GRID)[self.pairs] * rows.cells[-2]
-        )  # [queries, 2, rows]
+        below = step(GRID // 2 - 0.5 - rows.values, GRID)
+        low = below[self.pairs] * rows.cells[-2]  # [queries, 2, rows]
         high = rows.cells[-2] - low  # the cell before the last holds every row that is there
         first, second = (low[:, 0], high[:, 0]), (low[:, 1], high[:, 1])
         products = [
@@ -46,10 +46,10 @@ class Quadrants(QueryFamily):
         return jnp.stack([cell.sum(axis=1) for cell in products], axis=1)
 
     @property
-    def filled(self) -> np.ndarray:
+    def filled(self) -> Bool[np.ndarray, "queries width"]:
         return np.ones((len(self.pairs), len(HALVES) ** 2), bool)
 
-    def take(self, picks: Array) -> Self:
+    def take(self, picks: Int[Array, " picks"]) -> Self:
         return type(self)(self.pairs[picks])
 
     def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
