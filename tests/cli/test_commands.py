@@ -313,13 +313,9 @@ def test_an_unforeseen_error_shows_its_type_and_no_content(
 
 
 def test_every_command_explains_itself_with_an_example(run: Run) -> None:
-    for words in (["demo"], ["fit"], ["sample"], ["evaluate"], ["schema", "init"], ["schema",
-    "check"],
-                  ["ledger", "new"], ["ledger", "show"]):  # fmt: skip
-        shown = run(*words, "--help")
-        assert shown.code == 0 and f"Example: tabveil {' '.join(words)}" in " ".join(
-            shown.out.split()
-        )
+    for words in cli.COMMANDS:
+        shown = run(*words.split(), "--help")
+        assert shown.code == 0 and f"Example: tabveil {words}" in " ".join(shown.out.split())
 
 
 def test_the_demo_never_overwrites_and_needs_no_package_for_pages(

@@ -1,0 +1,93 @@
+"""Spend the budget once and write a release."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import tabveil as tv
+from tabveil.cli.consoles import err, out, say
+from tabveil.cli.options import (
+    DEFAULT,
+    Delta,
+    EngineName,
+    LedgerFile,
+    Preset,
+    SchemaFile,
+    Table,
+    Targets,
+)
+from tabveil.cli.progress import progress_bar
+from tabveil.cli.spending import ledger_beside, say_spent_before, spent
+from tabveil.engines import engine_named
+from tabveil.files import require_new
+from tabveil.fitting.logs import log_file
+from tabveil.privacy import Ledger, Relation
+
+HERE = EngineName("local")
+
+
+def fit(
+    data: Table,
+    schema: SchemaFile,
+    release: Annotated[Path, typer.Option("-o", "--out", help="The release folder to write.")],
+    epsilon: Annotated[float, typer.Option(help="The privacy budget ε.")],
+    delta: Delta = None,
+    targets: Targets = None,
+    preset: Preset = DEFAULT,
+    neighbours: Annotated[
+        Relation,
+        typer.Option(help="What is protected: one row added or removed, or one row replaced."),
+    ] = Relation.ADD_REMOVE,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Drives public choices such as the start of the optimiser; never the noise."
+        ),
+    ] = 0,
+    ledger: LedgerFile = None,
+    engine: Annotated[EngineName, typer.Option(help="Where rows are counted.")] = HERE,
+    scheduler: Annotated[
+        str | None, typer.Option(help="The cluster: a Dask scheduler's address or a Spark master.")
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            "--log-file", help="Append the course of the fit to this file; nothing private."
+        ),
+    ] = None,
+) -> None:
+    """Spend the budget once and write a release that anyone may sample from.
+
+    Example: `tabveil fit people.csv --schema schema.yaml --epsilon 1 --target income -o release`
+    """
+    require_new(release)
+    ledger = ledger or ledger_beside(data)
+    model = tv.RAPpp(
+        tv.Schema.load(schema),
+        epsilon,
+        delta=delta,
+        targets=targets or None,
+        preset=preset.value,
+        neighbours=neighbours.value,
+        seed=seed,
+        ledger=ledger,
+        engine=engine_named(engine.value, scheduler),
+    )
+    say_spent_before(ledger)
+    with log_file(log), progress_bar(err) as watch:
+        model.fit(data, watch=watch, save=release)
+    if model.recalled_:
+        out.print(
+            f"Went on where an earlier run stopped: {model.recalled_} answers were not paid for "
+            "again.",
+            markup=False,
+        )
+    out.print(f"Wrote {release}. {model.release_.privacy['promise']}", markup=False)
+    say(f"The cost is in {ledger}. {spent(Ledger.read(ledger))}")
+    out.print(
+        f"Next: tabveil sample {release} -n 1000 -o synthetic.csv, "
+        f"or tabveil report {release} -o report.html",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,53 @@
+"""Write a page about a release."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import tabveil as tv
+from tabveil.cli.consoles import err, out, warn_not_private
+from tabveil.cli.progress import stage_bar
+from tabveil.errors import InvalidInput
+from tabveil.files import require_new
+
+
+def report(
+    release: Annotated[Path, typer.Argument(help="A folder written by `tabveil fit`.")],
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="[default: report.html, or internal-NOT-PRIVATE.html]"),
+    ] = None,
+    internal: Annotated[
+        bool,
+        typer.Option(
+            "--internal", help="Compare with real rows: NOT private, for the owner's eyes."
+        ),
+    ] = False,
+    real: Annotated[
+        Path | None, typer.Option(help="The real training rows, for the internal page.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="Real rows kept aside, for models and privacy checks.")
+    ] = None,
+) -> None:
+    """Write one offline page about a release: noisy measurements and synthetic rows only, or the
+    owner's.
+
+    Example: `tabveil report release -o report.html`
+    """
+    from tabveil.report import internal_page, page
+
+    if internal != (real is not None):
+        raise InvalidInput(
+            "The internal page needs real rows, and only the internal page may show them.",
+            "Write --internal --real TRAIN together, or neither.",
+        )
+    file = file or Path("internal-NOT-PRIVATE.html" if internal else "report.html")
+    require_new(file)
+    loaded = tv.load(release)
+    with stage_bar(err) as watch:
+        (internal_page(loaded, real, test, watch) if internal else page(loaded, watch)).save(file)
+    if internal:
+        warn_not_private()
+    out.print(f"Wrote {file}. Open it in any browser; it needs no network.", markup=False)
