@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -278,6 +279,14 @@ def damaged_parquet(folder: Path) -> Path:
     return write(folder / "damaged.parquet", bytes(content))
 
 
+def damaged_feather(folder: Path) -> Path:
+    buffer = io.BytesIO()
+    pa.feather.write_feather(pa.Table.from_pandas(private_frame()), buffer, "uncompressed")
+    content = bytearray(buffer.getvalue())
+    content[1000:3000] = b"\xff" * 2000
+    return write(folder / "damaged.feather", bytes(content))
+
+
 def renamed(folder: Path) -> pd.DataFrame:
     return private_frame().rename(columns={"city": "CANARY-7319-column"})
 
@@ -291,6 +300,7 @@ BAD_DATA: dict[str, Callable[[Path], object]] = {
         f / "x.csv.gz", "city,income,age\nCANARY-7319,low,8675309.123\n"
     ),
     "damaged parquet": damaged_parquet,
+    "damaged feather": damaged_feather,
     "no parquet at all": lambda f: write(f / "x.parquet", "CANARY-7319,low,8675309.123\n" * 99),
     "another extension": lambda f: write(f / "x.txt", "CANARY-7319,low,8675309.123\n"),
     "an array": lambda f: private_frame().to_numpy(),
