@@ -55,12 +55,21 @@ EXTENSIONS = (
         "guarantee, budget, columns, pairs",
         "at_a_glance, ",
     ),
+    Extension(
+        "tab_separated.py",
+        "release/formats",
+        "from tabveil.release.formats import tab_separated\n",
+        "parquet.FORMAT, feather.FORMAT",
+        "tab_separated.FORMAT, ",
+    ),
 )
 
-# Uses all four as a user would: none of the code that is called knows them by name.
+# Uses all five as a user would: none of the code that is called knows them by name.
 TRIAL = """
+import sys
 import numpy as np, pandas as pd, tabveil as tv
 from tabveil import cli, report
+from tabveil.release import output
 from tabveil.baselines import BASELINES
 from tabveil.curator import Workload, count
 from tabveil.engines import ENGINES, engine_named
@@ -98,13 +107,16 @@ counts = count(Workload((family.over(codec.domain),), MinMax.of(schema), codec.d
 low_age, low_wage = frame["age"] < 50, frame["wage"] < 500
 assert counts.tolist() == [[(a & b).sum() for a in (low_age, ~low_age) for b in (low_wage,
 ~low_wage)]]
-print("all four were found")
+synthetic = model.release_.sample(7, kind="arrow")
+output.write(synthetic, f"{sys.argv[1]}/rows.tsv")
+assert len(pd.read_csv(f"{sys.argv[1]}/rows.tsv", sep="\\t")) == 7
+print("all five were found")
 """
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with one file more in each of four rooms, and one entry more on each
+    """A copy of the package with one file more in each of five rooms, and one entry more on each
     list."""
     copy = tmp_path_factory.mktemp("extended")
     shutil.copytree(
@@ -126,18 +138,18 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def test_one_file_and_one_entry_add_a_family_a_baseline_an_engine_and_a_section(
-    extended: Path,
+def test_one_file_and_one_entry_add_a_family_a_baseline_an_engine_a_section_and_a_format(
+    extended: Path, tmp_path: Path
 ) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", TRIAL],
+        [sys.executable, "-c", TRIAL, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": str(extended)},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.strip() == "all four were found"
+    assert ended.stdout.strip() == "all five were found"
 
 
 def test_every_extension_that_the_docs_show_is_tried() -> None:

@@ -1,5 +1,6 @@
 """What tabveil says when it will not go on: one line that explains, one line that helps."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 
@@ -46,3 +47,9 @@ class Interrupted(TabveilError):
     """The user stopped a long run."""
 
     exit_code = 130
+
+
+def either(choices: Iterable[str]) -> str:
+    """What can be chosen, in words: "a, b or c"."""
+    *rest, last = choices
+    return f"{', '.join(rest)} or {last}" if rest else last

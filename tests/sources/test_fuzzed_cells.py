@@ -20,12 +20,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odd_cells import LEARNT, RULES_TO_TRY, TEXTS, arrow_arrays, encoded, pandas_columns
+from tabveil.release.formats import SUFFIXES
 from tabveil.release.output import write
 from tabveil.schema import Schema
 from tabveil.sources import Source
@@ -107,9 +109,14 @@ def as_parquet(cells: list[Any], folder: Path) -> object:
     return folder / "a.parquet"
 
 
+def as_feather(cells: list[Any], folder: Path) -> object:
+    pa.feather.write_feather(as_arrow(cells, folder), folder / "a.feather")
+    return folder / "a.feather"
+
+
 SOURCES: dict[str, Callable[[list[Any], Path], object]] = {
     "arrow": as_arrow, "pandas": as_pandas, "polars": as_polars, "csv": as_csv,
-    "parquet": as_parquet,
+    "parquet": as_parquet, "feather": as_feather,
 }  # fmt: skip
 
 
@@ -180,9 +187,10 @@ def test_what_is_decoded_is_encoded_as_itself_from_every_source(rule: str, tmp_p
     schema, codec = SCHEMAS[rule], Codec(SCHEMAS[rule])
     made = codec.decode(any_table(codec, 200, seed=0))
     cells = encoded(made, schema)
-    write(made, tmp_path / "a.csv", raw=True)
-    write(made, tmp_path / "a.parquet")
-    for data in (made.to_pandas(), pl.from_arrow(made), tmp_path / "a.csv", tmp_path / "a.parquet"):
+    files = [tmp_path / f"a{suffix}" for suffix in SUFFIXES]
+    for file in files:
+        write(made, file, raw=True)
+    for data in (made.to_pandas(), pl.from_arrow(made), *files):
         assert np.array_equal(encoded(data, schema, 7), cells)
     again = codec.decode(codec.encode(made))
     assert np.array_equal(encoded(again, schema), cells) and check(again, schema) == []

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from tabveil.engines import ENGINES
+from tabveil.errors import either
 from tabveil.fitting.presets import PRESETS
 from tabveil.schema.importers import IMPORTERS
+from tabveil.sources.formats import FORMATS
 
 PresetName = StrEnum("PresetName", {name: name for name in PRESETS})  # type: ignore[misc]
 ToolName = StrEnum("ToolName", {name: name for name in IMPORTERS})  # type: ignore[misc]
@@ -19,16 +21,12 @@ Delta = Annotated[
     float | None,
     typer.Option(help="The privacy budget δ. [default: 1e-9; 1/n² for paper with substitute]"),
 ]
-Data = Annotated[
-    Path, typer.Argument(help="A .csv, .csv.gz or .parquet file, or a folder of Parquet files.")
-]
+READABLE = f"A {either(FORMATS)} file"
+Data = Annotated[Path, typer.Argument(help=f"{READABLE}, or a folder of Parquet files.")]
 Table = Annotated[
     str,
     typer.Argument(
-        help=(
-            "A .csv, .csv.gz or .parquet file, a folder of Parquet files (also s3://...), or a "
-            "Spark table."
-        )
+        help=f"{READABLE}, a folder of Parquet files (also s3://...), or a Spark table."
     ),
 ]
 LedgerFile = Annotated[

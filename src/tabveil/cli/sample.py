@@ -7,15 +7,17 @@ import typer
 
 import tabveil as tv
 from tabveil.cli.consoles import err, out
+from tabveil.errors import either
 from tabveil.files import require_new
 from tabveil.release.conditions import spelled_conditions
+from tabveil.release.formats import SUFFIXES
 from tabveil.release.output import write
 
 
 def sample(
     release: Annotated[Path, typer.Argument(help="A folder written by `tabveil fit`.")],
     rows: Annotated[int, typer.Option("-n", "--rows", help="How many synthetic rows.")] = 1000,
-    file: Annotated[Path, typer.Option("-o", "--out", help="A .csv or .parquet file.")] = Path(
+    file: Annotated[Path, typer.Option("-o", "--out", help=f"A {either(SUFFIXES)} file.")] = Path(
         "synthetic.csv"
     ),
     seed: Annotated[

@@ -24,6 +24,7 @@ from tabveil.engines.engine import (
 from tabveil.errors import InvalidInput
 from tabveil.sources import Source
 from tabveil.sources.clusters import SparkFrame
+from tabveil.sources.files import opener_of
 
 PIECES = 4  # per core
 FAN = 8  # lines of sums that reach the driver
@@ -70,8 +71,7 @@ class Spark(Engine):
         if not isinstance(data, str | Path) or Path(data).exists():
             return data
         name = str(data)
-        looks_like_a_file = "/" in name or name.lower().endswith((".csv", ".gz", ".parquet"))
-        if looks_like_a_file:
+        if "/" in name or opener_of(name):
             return data
         if not self._session.catalog.tableExists(name):
             raise InvalidInput(

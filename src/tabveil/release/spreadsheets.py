@@ -1,14 +1,31 @@
-"""CSV cells that a spreadsheet would run as formulas, made harmless."""
+"""Tables as texts that a spreadsheet may open: nothing in them is run as a formula."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabveil.columns.cells import texts_in
+from tabveil.columns.moments import spelled_durations
 
 # What spreadsheets take for the start of a formula, unless it is a plain number such as -5 or
 # +1.2e3.
 FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+def plain_cells(table: pa.Table, raw: bool) -> pa.Table:
+    """The table with durations and texts of any type as plain texts, harmless unless `raw`."""
+    return _spelled(table) if raw else harmless(_spelled(table))
+
+
+def _spelled(table: pa.Table) -> pa.Table:
+    """Durations and texts of any type as plain texts; Arrow does not write all of them to CSV."""
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        is_length = pa.types.is_duration(column.type)
+        texts = spelled_durations(column) if is_length else texts_in(column)
+        if texts is not None:
+            table = table.set_column(place, name, texts)
+    return table
 
 
 def harmless(table: pa.Table) -> pa.Table:

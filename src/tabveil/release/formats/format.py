@@ -1,0 +1,17 @@
+"""What every format of a file promises: the endings of its names, and how a table is put into
+one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: `write` puts a table into an open file, and is told whether texts stay raw."""
+
+    suffixes: tuple[str, ...]
+    write: Callable[[pa.Table, BinaryIO, bool], None]
+    in_spreadsheets: bool = False  # whether formulas are made harmless, unless asked to stay raw
