@@ -13,14 +13,16 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tabveil.baselines import BASELINES
+from tabveil.baselines import BASELINES, baseline_named
 from tabveil.benchmark import Experiment, run
-from tabveil.benchmark.figure import draw, figure
-from tabveil.benchmark.results import markdown, means, shown, tidy
+from tabveil.benchmark.cell import measured
+from tabveil.benchmark.figure import draw, figure, points_of
+from tabveil.benchmark.results import markdown, means, rows_of, shown, tidy
 from tabveil.benchmark.run import refuse_failures, result_file
 from tabveil.cli import app
 from tabveil.datasets import TABLES
 from tabveil.errors import InvalidInput, TabveilError
+from tabveil.metrics import METRICS, comparison_of, scores_of
 
 SHIPPED = sorted((Path(__file__).parents[2] / "benchmarks").glob("*.toml"))
 SMALL = """
@@ -130,6 +132,39 @@ def test_results_are_tidy_and_better_for_real_rows(finished):
     assert (
         table.loc["real rows, a sample", "CM error"] < table.loc["independent columns", "CM error"]
     )
+
+
+def test_a_score_has_the_name_and_the_value_that_evaluate_gives_it(finished):
+    experiment, out = finished
+    cell = next(experiment.cells())
+    scores = json.loads(result_file(out, cell).read_text())["scores"]
+    table = cell.prepare(None)
+    drawn = baseline_named(**cell.synthesizer).fit(table.train, table.schema, cell.budget(480))
+    synthetic = drawn.sample(cell.synthetic_rows, cell.seed)
+    asked = comparison_of(table.train, synthetic, table.schema, table.test, queries=cell.queries)
+    told = {(s.metric, s.subject): s.value for s in scores_of(asked, METRICS)}
+    assert len(scores) > 20
+    assert all(told[s["metric"], s["subject"]] == s["value"] for s in scores)
+
+
+def test_what_is_kept_of_the_real_rows_changes_no_score(finished):
+    experiment, out = finished
+    cell = next(experiment.cells())
+    kept = json.loads(result_file(out, cell).read_text())["scores"]
+    assert measured(cell, None, out / "answers")["scores"] == kept
+
+
+def test_results_and_experiments_with_old_names_of_scores_are_understood(finished):
+    cell = next(finished[0].cells())
+    old = [("cm_total_variation", "mean"), ("f1_linear", "mean"), ("f1_linear", "income")]
+    told = [{"metric": metric, "subject": subject, "value": 0.5} for metric, subject in old]
+    rows = pd.DataFrame(rows_of(cell, {"status": "done", "seconds": {"fit": 1}, "scores": told}))
+    assert rows["metric"].tolist()[:3] == ["total_variation_cm", "f1_linear", "f1_linear_by_target"]
+    assert means(rows, ["cm_total_variation"], ["system"])["CM total variation"].tolist() == [0.5]
+    for name in ("f1_linear", "f1_linear_by_target"):
+        points = points_of(rows, "seed", name, "subject", {})
+        assert points["subject"].tolist() == ["income"]
+    assert points_of(rows, "seed", "f1_linear", "dataset", {})["subject"].tolist() == ["mean"]
 
 
 def test_a_table_has_a_column_for_each_value_across(finished):

@@ -20,13 +20,10 @@ import numpy as np
 from tabveil.baselines import BASELINES, baseline_named
 from tabveil.benchmark.experiment import Cell
 from tabveil.files import atomic_write
-from tabveil.metrics import Comparison, Score, comparison_of, kolmogorov_smirnov
-from tabveil.metrics.histograms import gaps
-from tabveil.metrics.models import LEARNERS, f1_by_target
-from tabveil.metrics.queries import linear_queries, mixed_queries
-from tabveil.metrics.total_variation import class_conditional
+from tabveil.metrics import comparison_of, kolmogorov_smirnov, models, queries, scores_of
 from tabveil.privacy import Relation
 
+SCORED = (models.scores, queries.scores, kolmogorov_smirnov.scores)
 PACKAGES = ("tabveil", "jax", "numpy", "opendp", "scikit-learn", "mbi", "folktables")
 
 
@@ -50,8 +47,17 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
         resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     )
     with timed(seconds, "score"):
-        comparison = comparison_of(table.train, synthetic, table.schema, table.test)
-        scores = list(all_scores(comparison, cell, answers))
+        comparison = comparison_of(
+            table.train,
+            synthetic,
+            table.schema,
+            table.test,
+            queries=cell.queries,
+            references=False,
+            answered=kept_answers(cell, answers),
+        )
+        scores = scores_of(comparison, SCORED)
+        keep_answers(cell, answers, comparison.answered)
     kind = BASELINES[cell.synthesizer["name"]]
     return {
         "cell": cell.to_dict(),
@@ -78,41 +84,6 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
         },
         "provenance": provenance(),
     }
-
-
-def all_scores(comparison: Comparison, cell: Cell, answers: Path) -> Iterator[Score]:
-    """Macro F1 of two kinds of models, errors of CM, MM and LT queries, and distances of
-    numbers."""
-    assert comparison.test is not None
-    names = [comparison.domain.axes[target].name for target in comparison.targets]
-    for learner in LEARNERS:
-        found = f1_by_target(learner, comparison, comparison.synthetic, comparison.test)
-        yield Score(learner.name, "mean", float(np.mean(found)))
-        yield from (
-            Score(learner.name, name, value) for name, value in zip(names, found, strict=True)
-        )
-    apart = gaps(
-        comparison.real, comparison.synthetic, comparison.domain, class_conditional(comparison)
-    )
-    if apart:
-        yield Score("cm_error", "mean", sum(a.total for a in apart) / sum(a.cells for a in apart))
-        yield Score("cm_error", "max", max(a.worst for a in apart))
-        yield Score(
-            "cm_total_variation", "mean", float(np.mean([a.total_variation for a in apart]))
-        )
-    asked = [*mixed_queries(comparison, cell.queries), *linear_queries(comparison, cell.queries)]
-    kept = kept_answers(cell, answers)
-    for queries in asked:
-        real = kept.get(queries.name)
-        if real is None:
-            real = kept[queries.name] = queries.answers(comparison.real).astype(np.float32)
-        difference = np.abs(real - queries.answers(comparison.synthetic))
-        yield Score(queries.name, "mean", float(difference.mean()))
-        yield Score(queries.name, "max", float(difference.max()))
-    keep_answers(cell, answers, kept)
-    yield from (
-        score for score in kolmogorov_smirnov.scores(comparison) if score.subject in ("mean", "max")
-    )
 
 
 def kept_answers(cell: Cell, folder: Path) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tabveil.benchmark.experiment import Experiment
-from tabveil.benchmark.results import SCORES, markdown, means, tidy
+from tabveil.benchmark.results import SCORES, markdown, means, name_today, tidy
 from tabveil.errors import InvalidInput
 from tabveil.files import atomic_write
 from tabveil.report.plot import altair, require
@@ -101,10 +101,11 @@ def points_of(
     x."""
     for name, value in where.items():
         rows = rows[rows[name] == value]
-    subjects = (
-        ~rows["subject"].isin(["mean", "max"]) if column == "subject" else rows["subject"] == "mean"
-    )
-    points = rows[(rows["metric"] == y) & subjects].rename(columns={"value": "score"})
+    if column == "subject":
+        score, wanted = name_today(y, column), ~rows["subject"].isin(["mean", "max"])
+    else:
+        score, wanted = name_today(y), rows["subject"] == "mean"
+    points = rows[(rows["metric"] == score) & wanted].rename(columns={"value": "score"})
     if points.empty:
         known = ", ".join(sorted(set(rows["metric"])))
         raise InvalidInput(f"There is no {y} to draw.", f"Scores are: {known}.")
@@ -114,4 +115,9 @@ def points_of(
     return points.merge(other[["cell", "value"]].rename(columns={"value": x}), on="cell")
 
 
-TITLES = {"epsilon": "ε", "option_sharpness": "σ", "f1_linear": "macro F1"}
+TITLES = {
+    "epsilon": "ε",
+    "option_sharpness": "σ",
+    "f1_linear": "macro F1",
+    "f1_linear_by_target": "macro F1",
+}

@@ -20,7 +20,7 @@ SCORES = {
     "f1_linear": "F1 linear",
     "f1_trees": "F1 trees",
     "cm_error": "CM error",
-    "cm_total_variation": "CM total variation",
+    "total_variation_cm": "CM total variation",
     "mm_error_uniform": "MM error",
     "mm_error_quantile": "MM error, quantiles",
     "lt_error": "LT error",
@@ -81,7 +81,10 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         "categorical": result.get("table", {}).get("categorical"),
         "numerical": result.get("table", {}).get("numerical"),
     }
-    scores = [(s["metric"], s["subject"], s["value"]) for s in result.get("scores", ())]
+    scores = [
+        (name_today(s["metric"], s["subject"]), s["subject"], s["value"])
+        for s in result.get("scores", ())
+    ]
     scores += [("fit_seconds", "mean", result["seconds"]["fit"])]
     scores += [
         (name, "mean", result[name])
@@ -93,6 +96,14 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         {**about, "metric": metric, "subject": subject, "value": value}
         for metric, subject, value in scores
     ]
+
+
+def name_today(metric: str, subject: str = "mean") -> str:
+    """What a score about a subject is called; in version 0.1 the benchmark had two names of its
+    own."""
+    if metric.startswith("f1_") and subject != "mean" and not metric.endswith("_by_target"):
+        return f"{metric}_by_target"
+    return "total_variation_cm" if metric == "cm_total_variation" else metric
 
 
 def provenance_of(result: Mapping[str, Any]) -> dict[str, str]:
@@ -132,6 +143,7 @@ def means(
 
     With `spread` each is spelled with its standard deviation, where there are several seeds.
     """
+    scores = [name_today(score) for score in scores]
     chosen = rows[(rows["subject"] == subject) & rows["metric"].isin(scores)]
     chosen = chosen.assign(score=pd.Categorical(chosen["metric"], scores, ordered=True))
     wide = ["score"] + ([across] if across else [])

@@ -1,6 +1,6 @@
 """What every metric is given, and the rows it gives back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from tabveil.tables.table import Domain, Table
 @dataclass(frozen=True)
 class Comparison:
     """Real and synthetic rows of one schema, encoded alike; `targets` are indices into
-    `domain.axes`."""
+    `domain.axes`.
+
+    `answered` is shared by comparisons that differ in their synthetic rows alone."""
 
     schema: Schema
     domain: Domain
@@ -21,6 +23,10 @@ class Comparison:
     test: Table | None = None
     targets: tuple[int, ...] = ()
     seed: int = 0
+    queries: int = 3000  # random ones of each kind
+    references: bool = True  # whether to say what real rows reach, which costs as much again
+    answered: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    """What the real rows answer to random queries, by the name of their score."""
 
     @property
     def features(self) -> tuple[int, ...]:

@@ -3,16 +3,15 @@ where."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.metrics.histograms import gaps
-from tabveil.metrics.total_variation import class_conditional
 from tabveil.tables.table import Table
 
-RANDOM_QUERIES = 3000
 # Queries times rows held in memory at once; small enough to stay in the processor's cache.
 CHUNK_CELLS = 1 << 20
 TOGETHER = 500  # queries that are answered from one table of counts
@@ -40,22 +39,32 @@ class Queries:
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """Mean and max absolute error of CM, MM (uniform and quantile thresholds) and LT queries."""
+    """Mean and max absolute error of CM, MM (uniform and quantile thresholds) and LT queries, and
+    the total variation of CM tables."""
     return [*categorical(comparison), *mixed(comparison), *linear(comparison)]
 
 
 def categorical(comparison: Comparison) -> list[Score]:
-    """CM: every cell of every (category, category, target) marginal."""
+    """CM: every (category, category, target) marginal, cell by cell and as a whole."""
     found = gaps(
         comparison.real, comparison.synthetic, comparison.domain, class_conditional(comparison)
     )
     if not found:
         return []
     mean = sum(one.total for one in found) / sum(one.cells for one in found)
+    distances = [one.total_variation for one in found]
     return [
         Score("cm_error", "mean", mean),
         Score("cm_error", "max", max(one.worst for one in found)),
+        Score("total_variation_cm", "mean", float(np.mean(distances))),
+        Score("total_variation_cm", "max", max(distances)),
     ]
+
+
+def class_conditional(comparison: Comparison) -> list[tuple[int, ...]]:
+    """Every two categorical features with every target."""
+    pairs = combinations(comparison.features, 2)
+    return [(*pair, target) for pair in pairs for target in comparison.targets]
 
 
 def mixed(comparison: Comparison) -> list[Score]:
@@ -69,10 +78,10 @@ def linear(comparison: Comparison) -> list[Score]:
     return [score for one in linear_queries(comparison) for score in errors(one, comparison)]
 
 
-def mixed_queries(comparison: Comparison, count: int = RANDOM_QUERIES) -> list[Queries]:
+def mixed_queries(comparison: Comparison) -> list[Queries]:
     """Random MM queries: thresholds uniform over the public range, and at quantiles of the real
     rows."""
-    width = len(comparison.domain.numerical)
+    width, count = len(comparison.domain.numerical), comparison.queries
     if width < 2 or not comparison.targets:
         return []
     rng = np.random.default_rng(comparison.seed)
@@ -93,9 +102,9 @@ def mixed_queries(comparison: Comparison, count: int = RANDOM_QUERIES) -> list[Q
     ]
 
 
-def linear_queries(comparison: Comparison, count: int = RANDOM_QUERIES) -> list[Queries]:
+def linear_queries(comparison: Comparison) -> list[Queries]:
     """Random LT queries, as in section 5.1 of the paper."""
-    width = len(comparison.domain.numerical)
+    width, count = len(comparison.domain.numerical), comparison.queries
     if width < 1 or not comparison.targets:
         return []
     rng = np.random.default_rng(comparison.seed)
@@ -121,8 +130,10 @@ def draw_classes(comparison: Comparison, rng: np.random.Generator, count: int) -
 
 
 def errors(asked: Queries, comparison: Comparison) -> list[Score]:
-    """Mean and max absolute difference between the two tables' answers."""
-    difference = np.abs(asked.answers(comparison.real) - asked.answers(comparison.synthetic))
+    """Mean and max absolute difference between two tables' answers; real rows are asked once."""
+    if asked.name not in comparison.answered:
+        comparison.answered[asked.name] = asked.answers(comparison.real)
+    difference = np.abs(comparison.answered[asked.name] - asked.answers(comparison.synthetic))
     return [
         Score(asked.name, "mean", float(difference.mean())),
         Score(asked.name, "max", float(difference.max())),

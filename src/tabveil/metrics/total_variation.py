@@ -13,14 +13,12 @@ SAMPLED_TRIPLES = 500
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """Total variation of 1-, 2- and 3-way marginals and of (category, category, target): mean and
-    worst."""
+    """Total variation of 1-, 2- and 3-way marginals: mean and worst."""
     axes = comparison.domain.axes
     cliques: dict[str, list[tuple[int, ...]]] = {
         "total_variation_1": list(combinations(range(len(axes)), 1)),
         "total_variation_2": list(combinations(range(len(axes)), 2)),
         "total_variation_3": triples(len(axes), comparison.seed),
-        "total_variation_cm": class_conditional(comparison),
     }
     found = []
     for name, chosen in cliques.items():
@@ -38,12 +36,6 @@ def scores(comparison: Comparison) -> list[Score]:
                 Score(name, "max", max(distances)),
             ]
     return found
-
-
-def class_conditional(comparison: Comparison) -> list[tuple[int, ...]]:
-    """Every two categorical features with every target (CM in the RAP++ paper)."""
-    pairs = combinations(comparison.features, 2)
-    return [(*pair, target) for pair in pairs for target in comparison.targets]
 
 
 def triples(axes: int, seed: int) -> list[tuple[int, ...]]:
