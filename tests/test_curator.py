@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from noises import Spy
 from samples import curator_of, random_table
 from tabveil.curator import Count, Curator, Workload, count
 from tabveil.errors import BudgetExceeded
@@ -19,26 +20,6 @@ from tabveil.tables.placement import Lattice, MinMax
 from tabveil.tables.table import Domain, Table
 
 HALF = Fraction(1, 2)
-
-
-class SpyNoise:
-    """Adds nothing, and remembers how many integers it was asked to noise."""
-
-    private = False
-    threads = 1
-
-    def __init__(self) -> None:
-        self.noised = 0
-        self.scales: list[float] = []
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        self.noised += counts.size
-        self.scales.append(scale)
-        return counts.copy()
-
-    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        self.scales.append(scale)
-        return np.argsort(-scores, kind="stable")[:picks]
 
 
 class WatchedRows:
@@ -69,10 +50,10 @@ def workload(schema: Schema, domain: Domain) -> Workload:
 @pytest.fixture(params=Relation)
 def door(
     request: pytest.FixtureRequest, domain: Domain
-) -> tuple[Curator, WatchedRows, SpyNoise, Allowance]:
+) -> tuple[Curator, WatchedRows, Spy, Allowance]:
     relation = request.param
     allowance = Ledger.in_memory(relation).allowance(Fraction(2), "test")
-    rows, noise = WatchedRows(random_table(domain, 500, seed=0), allowance), SpyNoise()
+    rows, noise = WatchedRows(random_table(domain, 500, seed=0), allowance), Spy()
     return curator_of(rows, allowance, relation, noise=noise), rows, noise, allowance
 
 
@@ -132,7 +113,7 @@ def test_noise_follows_the_sensitivity_of_the_relation(workload: Workload, domai
     _, thresholds = workload.families
     scales = {}
     for relation in Relation:
-        noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(2), "test")
+        noise, allowance = Spy(), Ledger.in_memory(relation).allowance(Fraction(2), "test")
         curator = curator_of(
             WatchedRows(random_table(domain, 50, 0), allowance), allowance, relation, noise=noise
         )
@@ -231,7 +212,7 @@ def test_a_table_without_rows_is_counted_like_any_other(workload: Workload, doma
     marginals, _ = workload.families
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(Budget(1, 1e-9).rho, "test")
     nobody = WatchedRows(random_table(domain, 0, seed=0), allowance)
-    curator = curator_of(nobody, allowance, Relation.ADD_REMOVE, noise=SpyNoise())
+    curator = curator_of(nobody, allowance, Relation.ADD_REMOVE, noise=Spy())
     assert curator.total(allowance.total / 2) == 1
     assert (
         curator.measure(workload, marginals, np.array([0]), allowance.total / 2).counts == 0
@@ -299,7 +280,7 @@ def test_noise_grows_with_the_rows_that_one_person_may_have(
     marginals, thresholds = workload.families
     scales = []
     for each in (1, 3):
-        noise, allowance = SpyNoise(), Ledger.in_memory(relation).allowance(Fraction(9), "test")
+        noise, allowance = Spy(), Ledger.in_memory(relation).allowance(Fraction(9), "test")
         rows = WatchedRows(random_table(domain, 50, 0), allowance)
         curator = curator_of(rows, allowance, relation, noise, each)
         curator.total(HALF)

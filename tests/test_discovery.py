@@ -10,6 +10,8 @@ import yaml
 from typer.testing import CliRunner
 
 import tabveil as tv
+from noises import Loud, Spy
+from tabveil.audit.attacks import Silence
 from tabveil.cli import app
 from tabveil.discovery import DECIMALS, Scout, found_document, infer_schema, threshold, whole
 from tabveil.errors import BudgetExceeded, InvalidInput
@@ -40,20 +42,8 @@ def people(rows: int = 20_000) -> pd.DataFrame:
     ).astype({"city": "string", "job": "string"})
 
 
-class Loud:
-    """Noise of the same size everywhere, so that nothing in a test is left to luck."""
-
-    private = False
-
-    def __init__(self, deviations: float = 0.0) -> None:
-        self.deviations = deviations
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        return counts + int(self.deviations * scale)
-
-
 def test_what_many_rows_hold_is_found() -> None:
-    rules = found_document(people(), epsilon=1, noise=Loud())["columns"]
+    rules = found_document(people(), epsilon=1, noise=Silence())["columns"]
     assert rules["city"] == {
         "type": "categorical",
         "values": ["Bern", "Oslo", "Rome"],
@@ -78,7 +68,7 @@ def test_what_many_rows_hold_is_found() -> None:
 def test_days_are_moments_where_some_rows_clearly_tell_the_time() -> None:
     frame = people()
     frame["day"] += pd.to_timedelta(np.where(np.arange(len(frame)) % 50 == 0, 7, 0), "h")
-    rule = found_document(frame, epsilon=1, noise=Loud())["columns"]["day"]
+    rule = found_document(frame, epsilon=1, noise=Silence())["columns"]["day"]
     assert rule == {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01"}
 
 
@@ -87,7 +77,7 @@ def test_no_row_changes_a_type_that_a_reader_guessed_and_nobody_paid_for(
     odd: object, tmp_path
 ) -> None:
     def searched(frame: pd.DataFrame) -> dict:
-        return found_document(frame, epsilon=1, noise=Loud())["columns"]
+        return found_document(frame, epsilon=1, noise=Silence())["columns"]
 
     frame = people(2000)
     cells = {
@@ -107,7 +97,7 @@ def test_real_noise_finds_it_too() -> None:
 
 def test_texts_in_a_file_are_recognised_as_numbers_and_truths(tmp_path) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
-    rules = found_document(tmp_path / "people.csv", epsilon=2, noise=Loud())["columns"]
+    rules = found_document(tmp_path / "people.csv", epsilon=2, noise=Silence())["columns"]
     assert [rules[name]["type"] for name in ("city", "age", "price", "vip")] == [
         "categorical", "numerical", "numerical", "boolean",
     ]  # fmt: skip
@@ -116,7 +106,7 @@ def test_texts_in_a_file_are_recognised_as_numbers_and_truths(tmp_path) -> None:
 
 def test_moments_may_come_as_categories() -> None:
     moments = pd.Series(pd.date_range("2013-01-01", "2013-12-31", 500)).astype("category")
-    rule = found_document(pd.DataFrame({"when": moments}), epsilon=1, noise=Loud())["columns"][
+    rule = found_document(pd.DataFrame({"when": moments}), epsilon=1, noise=Silence())["columns"][
         "when"
     ]
     assert rule == {"type": "datetime", "min": "2013-01-01", "max": "2014-01-01"}
@@ -203,19 +193,6 @@ def test_a_lone_category_is_never_released() -> None:
     assert (noisy < least).all()  # chance of a false alarm: 20,000 · 1e-12
 
 
-class Spy:
-    """Adds nothing, and remembers what it was asked to hide, and how well."""
-
-    private = False
-
-    def __init__(self) -> None:
-        self.hidden: list[tuple[np.ndarray, float]] = []
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        self.hidden.append((counts.copy(), scale))
-        return counts.copy()
-
-
 def everything(rows: int = 40) -> pd.DataFrame:
     """Every kind of column; no neighbour takes a value of a text away, or changes how a column
     looks."""
@@ -253,10 +230,10 @@ def test_what_a_search_counts_moves_no_further_than_it_pays_for(relation, unit, 
             other = frame.iloc[[(row + 7) % 40] * (gone.stop - gone.start)].assign(who=99)
             neighbour = pd.concat([frame.iloc[: gone.start], other, frame.iloc[gone.stop :]])
         there, _ = searched(neighbour, f"there {number}")
-        assert [scale for _, scale in there.hidden] == [scale for _, scale in here.hidden]
+        assert there.scales == here.scales
         spent = sum(
-            Fraction(int(((a - b) ** 2).sum())) / (2 * Fraction(scale) ** 2)
-            for (a, scale), (b, _) in zip(here.hidden, there.hidden, strict=True)
+            Fraction(int(((a.exact - b.exact) ** 2).sum())) / (2 * Fraction(a.scale) ** 2)
+            for a, b in zip(here.draws, there.draws, strict=True)
         )
         assert spent <= sum(paid)
         farthest = max(farthest, spent)
@@ -287,7 +264,7 @@ def test_people_bound_what_each_can_add() -> None:
 
 def test_decimals_beyond_what_is_counted_are_left_open() -> None:
     frame = pd.DataFrame({"x": np.random.default_rng(0).random(20_000)})
-    rule = found_document(frame, epsilon=1, noise=Loud())["columns"]["x"]
+    rule = found_document(frame, epsilon=1, noise=Silence())["columns"]["x"]
     assert "decimals" not in rule and DECIMALS == 7 and rule["max"] == 1
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from noises import Spy
 from tabveil.baselines.aim import marginals_of, parts_of, shared_columns
 from tabveil.baselines.binning import Binning, binning_for, discrete_workload
 from tabveil.baselines.desk import Desk, Embedding, EmbeddingSums
@@ -28,27 +29,6 @@ SCHEMA = Schema.from_dict(
     }
 )
 BUDGET = Budget(1.0, 1e-6)
-
-
-class Listening:
-    """Adds no noise, and remembers what it was asked for."""
-
-    private = False
-    threads = 1
-
-    def __init__(self) -> None:
-        self.scales: list[float] = []
-        self.seen: list[np.ndarray] = []
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        self.scales.append(scale)
-        self.seen.append(counts.copy())
-        return counts
-
-    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        self.scales.append(scale)
-        self.seen.append(scores.copy())
-        return np.argsort(-scores)[:picks]
 
 
 def rows(count: int, seed: int) -> pd.DataFrame:
@@ -101,7 +81,7 @@ def test_features_of_a_row_are_the_same_bits_in_any_batch():
 
 @pytest.mark.parametrize("relation", Relation)
 def test_a_mean_embedding_is_noised_for_the_norm_and_the_relation(relation):
-    noise = Listening()
+    noise = Spy()
     desk = Desk(rows(50, 0), SCHEMA, BUDGET, relation, noise)
     waves = Waves.random(desk.codec.domain, MinMax.of(SCHEMA), 8, np.random.default_rng(0))
     desk.mean(Embedding(waves, NORM), 50, desk.rho)
@@ -127,7 +107,7 @@ def test_no_neighbour_moves_a_weighted_score_further_than_the_noise_is_made_for(
     moved = 1 if relation is Relation.ADD_REMOVE else 2
     scale = selection_scale(rho, 1, int(weights.max()) * moved)
     for table, neighbour in neighbours(relation):
-        noise = Listening()
+        noise = Spy()
         for frame in (table, neighbour):
             desk = Desk(frame, SCHEMA, BUDGET, relation, noise)
             desk.pick(workload, binning, expected, bias, weights, every, rho)

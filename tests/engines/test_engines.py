@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tabveil as tv
+from noises import Fixed
 from tabveil import cli
 from tabveil.curator import Count, PointCounts, Workload, WorkloadCounts
 from tabveil.engines import ENGINES, Dask, Engine, Local, Spark
@@ -147,27 +148,9 @@ def test_with_fixed_noise_every_engine_makes_the_same_release(
     ).all()
 
 
-class FixedNoise:
-    """The same noise every time; a release made with it says that it is not private."""
-
-    private = False
-    threads = 1
-
-    def __init__(self) -> None:
-        self.random = np.random.default_rng(0)
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        return counts + np.rint(self.random.normal(0, scale, counts.shape)).astype(np.int64)
-
-    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        return np.argsort(-scores + self.random.gumbel(0, scale, len(scores)), kind="stable")[
-            :picks
-        ]
-
-
 @pytest.fixture
 def fixed_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabveil.fitting.synthesizer.OpenDPNoise", FixedNoise)
+    monkeypatch.setattr("tabveil.fitting.synthesizer.OpenDPNoise", Fixed)
 
 
 # -- failure ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
+from noises import Wild
 from samples import SMALL, curator_of, random_table
 from tabveil.curator import Count
 from tabveil.fitting.presets import Default, Effort, Task
@@ -180,24 +181,6 @@ def test_a_plan_costs_exactly_what_it_may_and_never_runs_out_of_tables(
     )
 
 
-class WildNoise:
-    """Seeded noise far beyond what was asked for, so that counts of every kind are met."""
-
-    private = False
-    threads = 1
-
-    def __init__(self, seed: int) -> None:
-        self.random = np.random.default_rng(seed)
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        return counts + np.rint(self.random.standard_cauchy(counts.shape) * scale).clip(
-            -1e12, 1e12
-        ).astype(int)
-
-    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        return self.random.permutation(len(scores))[:picks]
-
-
 class FewRows:
     """A table in one batch."""
 
@@ -262,7 +245,7 @@ def test_no_configuration_spends_more_than_its_budget(
     rho = tv.Budget(epsilon, delta).rho
     allowance = Ledger.in_memory(relation).allowance(rho, "test")
     curator = curator_of(
-        FewRows(random_table(codec.domain, rows, seed)), allowance, relation, WildNoise(seed)
+        FewRows(random_table(codec.domain, rows, seed)), allowance, relation, Wild(seed)
     )
     preset = Default(rounds=rounds, most_cells=most_cells, effort=Effort(rows=20))
     result = preset(curator, Task(codec.schema, rho, relation), lambda status: None)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noises import Spy
 from samples import curator_of
 from tabveil.curator import Curator
 from tabveil.fitting.ranks import FIRST_RUNS, LEVELS, learn_ranks
@@ -17,7 +18,7 @@ from tabveil.queries import GRID
 from tabveil.schema import Schema
 from tabveil.tables.placement import Lattice, Ranks
 from tabveil.tables.table import Codec, Table
-from test_curator import SpyNoise, WatchedRows
+from test_curator import WatchedRows
 
 WHOLE = {"min": 0, "max": 99, "decimals": 0}
 FINE = {"min": 0, "max": 1_000_000, "decimals": 0}
@@ -45,7 +46,7 @@ def door(
     """A curator without noise unless told otherwise, and what it may spend."""
     allowance = Ledger.in_memory(relation).allowance(rho, "test")
     return curator_of(
-        WatchedRows(table, allowance), allowance, relation, noise=noise or SpyNoise()
+        WatchedRows(table, allowance), allowance, relation, noise=noise or Spy()
     ), allowance
 
 
@@ -204,7 +205,7 @@ def test_when_all_rows_are_alike_every_place_means_their_number(name: str) -> No
 
 
 @pytest.mark.parametrize("total", [0, 1, 500])
-@pytest.mark.parametrize("noise", [SpyNoise, OpenDPNoise])
+@pytest.mark.parametrize("noise", [Spy, OpenDPNoise])
 def test_a_table_without_rows_gives_a_usable_scale(total: int, noise: type) -> None:
     curator, _ = door(table_of(np.zeros(0)), Fraction(1, 10), noise=noise())
     ranks, *_ = learn_ranks(curator, lattice_of(WHOLE), Fraction(1, 10), total)
@@ -296,7 +297,7 @@ def test_the_noise_of_runs_follows_columns_and_relation(relation: Relation, move
         ([some, none, some], 2),
         ([none, some, none], 1),
     ):
-        noise = SpyNoise()
+        noise = Spy()
         curator, allowance = door(table, rho, relation, noise)
         counts, scale = curator.intervals(lattice, asked, rho)
         assert scale == pytest.approx((columns * moved / (2 * float(rho))) ** 0.5, rel=1e-12)

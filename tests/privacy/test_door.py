@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tabveil.privacy.door
+from noises import Spy
 from tabveil.errors import InvalidInput, Mispriced
 from tabveil.privacy import (
     Budget,
@@ -31,25 +32,8 @@ GROUPS = [(np.arange(3), 2), (np.arange(3, 5), 1)]
 costs = st.fractions(Fraction(1, 10**9), 10).filter(lambda rho: rho > 0)
 
 
-class Exact:
-    """Adds nothing, and counts how often it was asked."""
-
-    private, threads = False, 1
-
-    def __init__(self) -> None:
-        self.draws = 0
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        self.draws += 1
-        return counts.copy()
-
-    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        self.draws += 1
-        return np.argsort(-scores, kind="stable")[:picks]
-
-
-def opened(protection: Protection | None = None) -> tuple[Door, Exact]:
-    noise = Exact()
+def opened(protection: Protection | None = None) -> tuple[Door, Spy]:
+    noise = Spy()
     allowance = Ledger.in_memory("add-remove").allowance(Fraction(2), "test")
     return Door(allowance, protection or Protection(), noise), noise
 
@@ -87,7 +71,7 @@ def test_a_price_that_opendp_disputes_ends_the_fit_before_anything_is_charged_or
         ask_everything(door) if name == "gaussian_scale" else door.top(
             "picks", RHO, lambda: pytest.fail("looked"), groups=GROUPS, sensitivity=2
         )
-    assert door.allowance.charges == () and noise.draws == 0
+    assert door.allowance.charges == () and noise.draws == []
 
 
 def test_a_door_shows_nothing_but_whom_it_protects() -> None:
@@ -100,7 +84,7 @@ def test_each_look_is_one_charge_and_its_noise_is_drawn_once() -> None:
     assert [charge.mechanism for charge in door.allowance.charges] == [
         "discrete Gaussian", "noisy top-K", "discrete Gaussian with threshold",
     ]  # fmt: skip
-    assert noise.draws == 1 + len(GROUPS) + 1
+    assert len(noise.draws) == 1 + len(GROUPS) + 1
     assert door.allowance.spent == 3 * RHO and not door.private
 
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from noises import Spy
 from samples import TINY, curator_of
 from tabveil.audit.transcript import Draw
 from tabveil.curator import Count, Workload
-from tabveil.privacy import Ledger, Mechanism, Relation
+from tabveil.privacy import Ledger, Relation
 from tabveil.queries import (
     Pairs,
     marginals_with_targets,
@@ -48,24 +49,6 @@ class FewRows:
         return len(self.table.codes)
 
 
-class Overheard:
-    """Gives back exact numbers, and keeps what it was asked to noise."""
-
-    private = False
-    threads = 1
-
-    def __init__(self) -> None:
-        self.draws: list[Draw] = []
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        self.draws.append(Draw(Mechanism.GAUSSIAN, counts.copy(), counts, scale))
-        return counts
-
-    def top(self, scores: np.ndarray, picks: int, scale: float) -> np.ndarray:
-        self.draws.append(Draw(Mechanism.TOP, scores.copy(), np.arange(picks), scale))
-        return np.arange(picks)
-
-
 def families() -> tuple:
     random = np.random.default_rng(0)
     return (
@@ -86,7 +69,7 @@ RUNS = [np.array([[0, 1], [1, 3], [3, 4]])]  # the last is missing values
 def everything_asked(chosen: Few, relation: Relation) -> list[Draw]:
     """What every door hands to the noise for this table: each family, each score, each kind of
     look."""
-    noise = Overheard()
+    noise = Spy()
     allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
     curator = curator_of(FewRows(chosen), allowance, relation, noise)
     curator.total(RHO)
@@ -150,7 +133,7 @@ def test_picks_from_several_groups_together_cost_no_more_than_was_paid_for(
     def picked(chosen: Few) -> list[list[Draw]]:
         found = []
         for family in WORKLOAD.families:
-            noise = Overheard()
+            noise = Spy()
             allowance = Ledger.in_memory(relation).allowance(Fraction(100), "test")
             curator = curator_of(FewRows(chosen), allowance, relation, noise)
             nothing, everyone = np.asarray(family.tally.nothing()), np.zeros(len(family), np.int64)

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tabveil as tv
+from tabveil.audit.attacks import Silence
 from tabveil.cli import app, ledger_beside
 from tabveil.discovery import found_document
 from tabveil.errors import InvalidInput
@@ -163,17 +164,8 @@ def test_a_promise_never_shrinks_as_it_is_printed() -> None:
         assert rounded_up(Fraction(number)) == number
 
 
-class Silent:
-    """Noise for tests, which is none."""
-
-    private, threads = False, 1
-
-    def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
-        return counts.copy()
-
-
 def test_a_search_with_seeded_noise_says_so_and_so_does_every_release_of_it() -> None:
-    document = found_document(people(), epsilon=1, noise=Silent())
+    document = found_document(people(), epsilon=1, noise=Silence())
     assert document["found"]["private"] is False
     release = fitted(tv.Schema.from_dict(document))
     assert release.privacy["private"] is False and release.privacy["promise"].startswith(
@@ -184,7 +176,7 @@ def test_a_search_with_seeded_noise_says_so_and_so_does_every_release_of_it() ->
 def test_a_search_that_was_cut_short_goes_on_without_paying_again(tmp_path) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
 
-    class Dies(Silent):
+    class Dies(Silence):
         left = 2
 
         def gaussian(self, counts: np.ndarray, scale: float) -> np.ndarray:
@@ -199,7 +191,7 @@ def test_a_search_that_was_cut_short_goes_on_without_paying_again(tmp_path) -> N
     assert not (tmp_path / "s.yaml").exists()
     before = Ledger.read(tmp_path / "ledger").charges
     found = found_document(
-        tmp_path / "people.csv", noise=Silent(), save=tmp_path / "s.yaml", **terms
+        tmp_path / "people.csv", noise=Silence(), save=tmp_path / "s.yaml", **terms
     )
     after = Ledger.read(tmp_path / "ledger").charges
     assert after[: len(before)] == before and (tmp_path / "s.yaml").exists()
