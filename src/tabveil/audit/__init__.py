@@ -2,13 +2,13 @@
 
 import itertools
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing.queues import SimpleQueue
 
 from tabveil.audit import discovery, fits, ledgers, mechanisms
 from tabveil.audit.finding import DELTA, FULL, QUICK, Finding, Job, Size
+from tabveil.machine import cores, keep_to, processors
 
 AUDITS: tuple[Callable[[Size], list[Job]], ...] = (
     mechanisms.jobs,
@@ -23,7 +23,7 @@ def audit(size: Size, processes: int | None = None) -> Iterator[tuple[int, Findi
     """Run every job; yields findings, with their place in the plan, as they come."""
     # Started afresh and not forked: JAX and its threads do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    processes = processes or len(processors())
+    processes = processes or cores()
     places = context.SimpleQueue()
     for place in itertools.islice(itertools.cycle(processors()), processes):
         places.put(place)
@@ -33,21 +33,10 @@ def audit(size: Size, processes: int | None = None) -> Iterator[tuple[int, Findi
             yield waiting[done], done.result()
 
 
-def processors() -> list[int]:
-    """Those that this process may use."""
-    return (
-        sorted(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else [*range(os.cpu_count() or 1)]
-    )
-
-
 def settle(places: "SimpleQueue[int]") -> None:
     """Keep a process to one processor: its threads would only stand in the way of other
     processes."""
-    place = places.get()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {place})
+    keep_to({places.get()})
 
 
 def plan(size: Size) -> list[Job]:
@@ -65,5 +54,4 @@ __all__ = [
     "Size",
     "audit",
     "plan",
-    "processors",
 ]

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tabveil.audit import DELTA, Finding, Size, audit, plan, processors
+from tabveil.audit import DELTA, Finding, Size, audit, plan
 from tabveil.files import atomic_write
+from tabveil.machine import cores
 
 
 def run_audit(
@@ -20,7 +21,7 @@ def run_audit(
 ) -> int:
     """Run every audit, show and write what it found, and return how many claims did not hold."""
     started, jobs = time.monotonic(), len(plan(size))
-    processes = processes or len(processors())
+    processes = processes or cores()
     findings = audit(size, processes)
     numbered = dict(track(findings, "Auditing", jobs, console=err, disable=not err.is_terminal))
     found = [numbered[number] for number in range(jobs)]

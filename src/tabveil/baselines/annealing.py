@@ -11,13 +11,13 @@ import pandas as pd
 import pyarrow as pa
 
 from tabveil.baselines.baseline import Baseline, Fitted
-from tabveil.baselines.relaxed import codes_of_each
 from tabveil.curator import Workload, count
 from tabveil.fitting.projection import Annealing, Measured, Relaxed, project
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import random_mixed_marginals
 from tabveil.schema import Schema
 from tabveil.sources import Source
+from tabveil.tables.drawing import drawn_codes
 from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
 
@@ -71,7 +71,7 @@ class Projection(Baseline):
 
         def draw(rows: int, random: np.random.Generator) -> pa.Table:
             chosen = random.permutation(np.arange(rows) % self.rows)
-            codes = codes_of_each(probabilities[:, chosen], domain, random)
+            codes = drawn_codes(probabilities, domain, chosen, lambda: random.random(rows))
             return codec.decode(Table(codes, scale.numbers(numbers[:, chosen].T)), random)
 
         notes = {

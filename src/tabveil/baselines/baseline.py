@@ -1,18 +1,15 @@
 """What every baseline gets and gives: one call to fit, one to draw rows."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from importlib import import_module
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tabveil.errors import InvalidInput
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
 
@@ -60,16 +57,3 @@ class Baseline(ABC):
     def options(cls) -> list[str]:
         """The names of what can be set."""
         return [option.name for option in fields(cls)]
-
-
-def required(module: str, extra: str = "bench") -> Any:
-    """A module that the core does without, or one line that says how to get it."""
-    try:
-        with warnings.catch_warnings():  # some warn as they load, about nothing that is done here
-            warnings.simplefilter("ignore")
-            return import_module(module)
-    except ImportError:
-        raise InvalidInput(
-            f"This needs the package {module}, which is not installed.",
-            f"Install it with: pip install 'tabveil[{extra}]'",
-        ) from None

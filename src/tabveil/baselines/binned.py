@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tabveil.baselines.baseline import Baseline, Fitted, required
+from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.binning import binning_for, discrete_workload
 from tabveil.baselines.desk import Desk
 from tabveil.curator import Curator, Workload
+from tabveil.machine import required
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import QueryFamily
 from tabveil.schema import Schema
@@ -78,7 +79,7 @@ class Binned(Baseline):
         seed: int = 0,
     ) -> Fitted:
         for module in self.needs:  # before anything is spent
-            required(module)
+            required(module, "bench")
         desk = BinnedDesk(frame, schema, budget, relation, self.bins, self.binning)
         codes, rounds = self.learn(desk, seed)
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tabveil.baselines.baseline import required
+from tabveil.machine import required
 from tabveil.tables.table import Domain
 
 SCORED_ROWS = 50_000
@@ -21,7 +21,7 @@ class Graphical:
     were."""
 
     def __init__(self, domain: Domain, total: int, iterations: int, most_megabytes: float) -> None:
-        self._mbi = required("mbi")
+        self._mbi = required("mbi", "bench")
         self._domain = self._mbi.Domain(tuple(range(len(domain.sizes))), domain.sizes)
         self.total, self._iterations, self._most = total, iterations, most_megabytes
         self._measured: list[Any] = []

@@ -16,11 +16,11 @@ import pyarrow as pa
 from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.desk import Desk, Embedding
 from tabveil.baselines.network import Layers, bounded, new_layers, through
-from tabveil.baselines.relaxed import codes_of_each
 from tabveil.fitting.projection import Relaxed
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import GRID
 from tabveil.schema import Schema
+from tabveil.tables.drawing import drawn_codes
 from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Domain, Table
 
@@ -76,7 +76,12 @@ class Merf(Baseline):
         def draw(rows: int, random: np.random.Generator) -> pa.Table:
             noise = jnp.asarray(random.standard_normal((rows, self.inputs_width)), jnp.float32)
             table = made_table(layers, noise, domain.sizes)
-            codes = codes_of_each(np.asarray(table.probabilities), domain, random)
+            codes = drawn_codes(
+                np.asarray(table.probabilities),
+                domain,
+                np.arange(rows),
+                lambda: random.random(rows),
+            )
             numbers = scale.numbers(np.asarray(table.positions).T)
             return desk.codec.decode(Table(codes, numbers), random)
 

@@ -20,6 +20,7 @@ import numpy as np
 from tabveil.baselines import BASELINES, baseline_named
 from tabveil.benchmark.experiment import Cell
 from tabveil.files import atomic_write
+from tabveil.machine import cores
 from tabveil.metrics import comparison_of, kolmogorov_smirnov, models, queries, scores_of
 from tabveil.privacy import Relation
 
@@ -132,11 +133,10 @@ def provenance() -> dict[str, Any]:
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     device = jax.devices()[0]
     return {
         "versions": versions,
-        "machine": f"{platform.system()} {platform.machine()}, {cores} of {os.cpu_count()} cores",
+        "machine": f"{platform.system()} {platform.machine()}, {cores()} of {os.cpu_count()} cores",
         "device": f"{device.platform}: {device.device_kind}",
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
     }

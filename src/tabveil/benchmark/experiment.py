@@ -16,7 +16,7 @@ from tabveil.baselines import baseline_named
 from tabveil.datasets import DATASETS, TABLES, Prepared
 from tabveil.datasets.prepared import split
 from tabveil.errors import InvalidInput
-from tabveil.privacy import Budget, Relation
+from tabveil.privacy import Budget, Relation, relation_named
 from tabveil.schema import did_you_mean
 
 PAPER_DELTA = "1/n²"
@@ -123,10 +123,7 @@ class Experiment:
                 allowed = ["name", *default_options(dataset["name"]), "rows"]
                 if option not in allowed or option == "folder":
                     raise InvalidInput(f"The dataset {dataset['name']} has no option {option}.")
-        if self.neighbours not in set(Relation):
-            raise InvalidInput(
-                f"There is no relation {self.neighbours}.", f"Choose from: {', '.join(Relation)}."
-            )
+        relation_named(self.neighbours)
         for cell in self.cells():
             cell.budget(1000)
 

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tabveil.benchmark.experiment import Cell, Experiment
 from tabveil.errors import Interrupted, TabveilError
 from tabveil.files import atomic_write
+from tabveil.machine import keep_to, processors
 
 PAUSE = 0.2  # seconds between two looks at what is running
 
@@ -114,10 +115,9 @@ def started(cell: Cell, out: Path, data: Path | None, slot: int, jobs: int) -> R
             start_new_session=True,  # Ctrl-C reaches us alone, and we end our cells
             env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
-    if jobs > 1 and hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
+    if jobs > 1:
         # Thread pools are as wide as the cores that a process may use when it starts.
-        os.sched_setaffinity(process.pid, cores[slot::jobs] or cores)
+        keep_to(processors()[slot::jobs] or processors(), process.pid)
     assert process.stdin is not None
     process.stdin.write(json.dumps(asked).encode())
     process.stdin.close()

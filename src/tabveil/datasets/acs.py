@@ -14,6 +14,7 @@ import pandas as pd
 
 from tabveil.datasets.prepared import Prepared, folder_of_tables, split, table_in
 from tabveil.errors import InvalidInput
+from tabveil.machine import required
 from tabveil.schema import Schema
 
 TITLE = "American Community Survey 2018, people: the five tasks of folktables and all five together"
@@ -248,11 +249,4 @@ def yes_no(answers: pd.Series) -> np.ndarray:
 
 
 def _folktables() -> Any:
-    try:
-        import folktables
-    except ImportError:
-        raise InvalidInput(
-            "The tasks of this survey need the package folktables, which is not installed.",
-            "Install it with: pip install 'tabveil[bench]'",
-        ) from None
-    return folktables
+    return required("folktables", "bench", "The tasks of this survey need")

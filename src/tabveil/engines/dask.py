@@ -10,11 +10,11 @@ from tabveil.engines.engine import (
     Sums,
     Trouble,
     added,
-    cores,
     settled,
     sums_or_trouble,
 )
 from tabveil.errors import InvalidInput, TabveilError
+from tabveil.machine import cores, required
 from tabveil.sources import Source
 from tabveil.sources.clusters import DaskFrame
 from tabveil.sources.frames import PandasFrame
@@ -40,26 +40,21 @@ class Dask(Engine):
         self._started: list[Any] = []
 
     def __enter__(self) -> Self:
-        try:
-            from distributed import Client, LocalCluster, get_client
-        except ImportError:
-            raise InvalidInput(
-                "The dask engine needs dask.distributed.", "Install it: pip install 'tabveil[dask]'"
-            ) from None
+        distributed = required("distributed", "dask", "The dask engine needs")
         if self.scheduler is not None:
-            self._client = self._connected(Client)
+            self._client = self._connected(distributed.Client)
         else:
             try:
-                self._client = get_client()
+                self._client = distributed.get_client()
                 return self
             except ValueError:
                 seen_here = (
                     "127.0.0.1:0"  # the dashboard: on any free port, and from this machine alone
                 )
-                cluster = LocalCluster(
+                cluster = distributed.LocalCluster(
                     n_workers=cores(), threads_per_worker=1, dashboard_address=seen_here
                 )
-                self._client = Client(cluster)
+                self._client = distributed.Client(cluster)
                 self._started.append(cluster)
         self._started.insert(0, self._client)
         return self

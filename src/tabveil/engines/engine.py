@@ -1,7 +1,6 @@
 """What every engine promises: what is counted in each batch, summed over all batches, wherever they
 lie."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -100,8 +99,3 @@ def settled(result: Sums | Trouble) -> Sums:
     if isinstance(result, Trouble):
         raise InvalidInput(result.message, result.hint)
     return result
-
-
-def cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -15,12 +15,12 @@ from tabveil.engines.engine import (
     Sums,
     Trouble,
     added,
-    cores,
     settled,
     sums_of,
     unforeseen,
 )
 from tabveil.errors import InvalidInput, TabveilError
+from tabveil.machine import cores
 from tabveil.sources import Source
 
 

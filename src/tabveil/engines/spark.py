@@ -17,11 +17,11 @@ from tabveil.engines.engine import (
     Sums,
     Trouble,
     added,
-    cores,
     settled,
     sums_or_trouble,
 )
 from tabveil.errors import InvalidInput
+from tabveil.machine import cores, required
 from tabveil.sources import Source
 from tabveil.sources.clusters import SparkFrame
 from tabveil.sources.files import opener_of
@@ -46,12 +46,7 @@ class Spark(Engine):
         self._started = False
 
     def __enter__(self) -> Self:
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise InvalidInput(
-                "The spark engine needs pyspark.", "Install it: pip install 'tabveil[spark]'"
-            ) from None
+        SparkSession = required("pyspark.sql", "spark", "The spark engine needs").SparkSession
         self._session = SparkSession.getActiveSession()
         if self._session is None:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what runs here

@@ -21,6 +21,7 @@ from tabveil.release.repair import Repair, repaired
 from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
+from tabveil.tables.drawing import drawn_codes
 from tabveil.tables.placement import Placement, placement_from_dict
 from tabveil.tables.table import Codec, Domain, Grouping, Table
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REFERENCE = 20_000  # synthetic rows that say which value a column determines
-SLICE = 10_000_000  # numbers held at once while categories are drawn
 ARRAYS = ("probabilities", "positions", "slack")
 
 
@@ -113,7 +113,9 @@ class Release:
         """Rows as codes and numbers, in no order, before constraints."""
         domain = chances.codec.domain
         drawn = _copies(rows, chances.weights, random)
-        codes = _draw_codes(chances.probabilities, domain.offsets, domain.sizes, drawn, random)
+        codes = drawn_codes(
+            chances.probabilities, domain, drawn, lambda: _even_levels(drawn, random)
+        )
         low, high = chances.low[:, drawn], chances.high[:, drawn]
         numbers = self.placement.numbers((low + (high - low) * _even_levels(drawn, random)).T)
         order = random.permutation(rows)
@@ -257,10 +259,6 @@ def _charge(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-def _slices(length: int, size: int) -> list[slice]:
-    return [slice(start, start + size) for start in range(0, length, size)]
-
-
 def _copies(rows: int, weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Which relaxed row each synthetic row comes from: as often as its weight says, the rest at
     random."""
@@ -272,23 +270,6 @@ def _copies(rows: int, weights: np.ndarray, random: np.random.Generator) -> np.n
     below = np.cumsum(weights[order])
     levels = (np.arange(rows) + random.random()) / rows * below[-1]
     return np.sort(order[np.minimum(np.searchsorted(below, levels, "right"), len(weights) - 1)])
-
-
-def _draw_codes(
-    probabilities: np.ndarray,
-    offsets: Any,
-    sizes: Any,
-    drawn: np.ndarray,
-    random: np.random.Generator,
-) -> np.ndarray:
-    codes = np.zeros((len(drawn), len(sizes)), np.int32)
-    for axis, (start, size) in enumerate(zip(offsets, sizes, strict=True)):
-        below = np.cumsum(probabilities[start : start + size], axis=0, dtype=np.float64)
-        level = _even_levels(drawn, random) * below[-1, drawn]
-        for part in _slices(len(drawn), SLICE // size + 1):
-            reached = (below[:, drawn[part]] <= level[part]).sum(axis=0)
-            codes[part, axis] = np.minimum(reached, size - 1)
-    return codes
 
 
 def _even_levels(drawn: np.ndarray, random: np.random.Generator) -> np.ndarray:

@@ -2,14 +2,14 @@
 report`."""
 
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tabveil.columns.cells import number_in
-from tabveil.errors import InvalidInput, TabveilError
+from tabveil.errors import InvalidInput
+from tabveil.machine import required
 from tabveil.metrics import Comparison, comparison_of
 from tabveil.release import Release
 from tabveil.report.evidence import MOST_BARS, Evidence
@@ -145,13 +145,7 @@ def altair() -> Any:
 
 def require(module: str) -> Any:
     """A module of the report extra."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise TabveilError(
-            f"Charts and pages need the package {module.replace('_', '-')}.",
-            "Install it with: pip install 'tabveil[report]'",
-        ) from None
+    return required(module, "report", "Charts and pages need")
 
 
 def _along(numeric: bool, *fields: str) -> dict[str, Any]:

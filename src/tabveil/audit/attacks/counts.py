@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from tabveil.audit.attacks.attack import Attack
 from tabveil.audit.attacks.builds import Build
 from tabveil.audit.finding import DELTA, Finding, judged
 from tabveil.audit.fits import HASTY
@@ -30,13 +31,11 @@ none."""
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(Attack):
     """Many fits with the target and without it."""
 
     name: ClassVar[str] = "counts"
 
-    build: Build
-    epsilon: float = 1.0
     runs: int = 40
 
     def __call__(self) -> Finding:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from tabveil.audit.attacks.builds import Build
+from tabveil.audit.attacks.attack import Attack
 from tabveil.audit.estimator import ALARM, SHOWN, least_chance
 from tabveil.audit.finding import Finding
 from tabveil.fitting.presets import Default, Effort
@@ -49,7 +49,7 @@ EVERY_TABLE = Default(
 
 
 @dataclass(frozen=True)
-class Density:
+class Density(Attack):
     """One fit on rows that a coin each let in; the attacker has to say which way the coins fell.
 
     Under ε-differential privacy no more of them are guessed right than if each guess were right on
@@ -58,8 +58,6 @@ class Density:
 
     name: ClassVar[str] = "density"
 
-    build: Build
-    epsilon: float = 1.0
     pool: int = 160
     synthetic: int = 3000
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabveil.audit.attacks.builds import Build
+from tabveil.audit.attacks.attack import Attack
 from tabveil.audit.finding import DELTA, Finding, judged
 from tabveil.privacy import epsilon_of, gaussian_scale, rho_of, selection_scale
 
@@ -20,13 +20,11 @@ CANDIDATES = 10
 
 
 @dataclass(frozen=True)
-class NoisyCounts:
+class NoisyCounts(Attack):
     """Six counts, of which one row moves two."""
 
     name: ClassVar[str] = "noisy counts"
 
-    build: Build
-    epsilon: float = 1.0
     draws: int = 20_000
 
     def __call__(self) -> Finding:
@@ -42,13 +40,11 @@ class NoisyCounts:
 
 
 @dataclass(frozen=True)
-class NoisyPick:
+class NoisyPick(Attack):
     """One pick of ten: a row lifts its own candidate past the one that led."""
 
     name: ClassVar[str] = "noisy pick"
 
-    build: Build
-    epsilon: float = 1.0
     draws: int = 3_000
 
     def __call__(self) -> Finding:
