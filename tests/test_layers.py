@@ -10,11 +10,10 @@ SOURCE = Path(__file__).parents[1] / "src" / "tabveil"
 # Each room may import the rooms named here, and no other.
 MAY_IMPORT = {
     "errors": set(),
-    "files": {"errors"},
     "machine": {"errors"},
     "privacy": {"errors"},
     "columns": {"errors"},
-    "schema": {"columns", "errors", "files"},
+    "schema": {"columns", "errors", "machine"},
     "sources": {"columns", "errors", "schema"},
     "engines": {"errors", "machine", "sources"},
     "discovery": {"columns", "engines", "errors", "privacy", "schema", "sources"},
@@ -22,10 +21,10 @@ MAY_IMPORT = {
     "tables": {"columns", "schema"},
     "queries": {"tables"},
     "curator": {"privacy", "queries", "tables"},
-    "release": {"columns", "errors", "files", "privacy", "queries", "schema", "tables"},
+    "release": {"columns", "errors", "machine", "privacy", "queries", "schema", "tables"},
     "metrics": {"errors", "schema", "sources", "tables"},
     "report": {
-        "columns", "errors", "files", "machine", "metrics", "privacy", "queries", "release",
+        "columns", "errors", "machine", "metrics", "privacy", "queries", "release",
         "schema", "tables",
     },
     "fitting": {
@@ -33,7 +32,7 @@ MAY_IMPORT = {
         "schema", "sources", "tables",
     },
     "audit": {
-        "columns", "discovery", "files", "fitting", "machine", "privacy", "release", "schema",
+        "columns", "discovery", "fitting", "machine", "privacy", "release", "schema",
         "sources", "tables",
     },
     "baselines": {
@@ -41,11 +40,11 @@ MAY_IMPORT = {
         "tables",
     },
     "benchmark": {
-        "baselines", "datasets", "errors", "files", "machine", "metrics", "privacy", "report",
+        "baselines", "datasets", "errors", "machine", "metrics", "privacy", "report",
         "schema",
     },
     "cli": {
-        "audit", "benchmark", "datasets", "discovery", "engines", "errors", "files", "fitting",
+        "audit", "benchmark", "datasets", "discovery", "engines", "errors", "machine", "fitting",
         "metrics", "privacy", "release", "report", "schema", "sources",
     },
 }  # fmt: skip

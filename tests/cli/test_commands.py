@@ -330,7 +330,7 @@ def test_the_demo_never_overwrites_and_needs_no_package_for_pages(
         made = {p.name for p in Path(folder).iterdir()}
         assert made >= {"synthetic.csv", "release", "schema.yaml", "train.csv"}
         assert ("report.html" in made) == ("report.html" in answer.out) == (folder == "demo")
-        monkeypatch.setattr("tabveil.machine.import_module", absent)  # the second time
+        monkeypatch.setattr("tabveil.machine.packages.import_module", absent)  # the second time
     assert "tabveil[report]" in answer.out
     refused = run("demo", "-o", "third", "--epsilon", "0")
     assert refused.code == 1 and not Path("third").exists()

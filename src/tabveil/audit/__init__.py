@@ -8,7 +8,7 @@ from multiprocessing.queues import SimpleQueue
 
 from tabveil.audit import discovery, fits, ledgers, mechanisms
 from tabveil.audit.finding import DELTA, FULL, QUICK, Finding, Job, Size
-from tabveil.machine import cores, keep_to, processors
+from tabveil.machine.processors import cores, keep_to, processors
 
 AUDITS: tuple[Callable[[Size], list[Job]], ...] = (
     mechanisms.jobs,

@@ -12,8 +12,8 @@ from rich.progress import track
 from rich.table import Table
 
 from tabveil.audit import DELTA, Finding, Size, audit, plan
-from tabveil.files import atomic_write
-from tabveil.machine import cores
+from tabveil.machine.files import atomic_write
+from tabveil.machine.processors import cores
 
 
 def run_audit(

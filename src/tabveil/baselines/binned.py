@@ -14,7 +14,7 @@ from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.binning import binning_for, discrete_workload
 from tabveil.baselines.desk import Desk
 from tabveil.curator import Curator, Workload
-from tabveil.machine import required
+from tabveil.machine.packages import required
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import QueryFamily
 from tabveil.schema import Schema

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tabveil.machine import required
+from tabveil.machine.packages import required
 from tabveil.tables.table import Domain
 
 SCORED_ROWS = 50_000

@@ -19,8 +19,8 @@ import numpy as np
 
 from tabveil.baselines import BASELINES, baseline_named
 from tabveil.benchmark.experiment import Cell
-from tabveil.files import atomic_write
-from tabveil.machine import cores
+from tabveil.machine.files import atomic_write
+from tabveil.machine.processors import cores
 from tabveil.metrics import comparison_of, kolmogorov_smirnov, models, queries, scores_of
 from tabveil.privacy import Relation
 

@@ -9,7 +9,7 @@ import pandas as pd
 from tabveil.benchmark.experiment import Experiment
 from tabveil.benchmark.results import SCORES, markdown, means, name_today, tidy
 from tabveil.errors import InvalidInput
-from tabveil.files import atomic_write
+from tabveil.machine.files import atomic_write
 from tabveil.report.plot import altair, require
 
 PANEL = {"width": 190, "height": 150}

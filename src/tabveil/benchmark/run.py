@@ -18,8 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tabveil.benchmark.experiment import Cell, Experiment
 from tabveil.errors import Interrupted, TabveilError
-from tabveil.files import atomic_write
-from tabveil.machine import keep_to, processors
+from tabveil.machine.files import atomic_write
+from tabveil.machine.processors import keep_to, processors
 
 PAUSE = 0.2  # seconds between two looks at what is running
 

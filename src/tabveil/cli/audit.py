@@ -8,7 +8,7 @@ import typer
 
 from tabveil.cli.consoles import err, out
 from tabveil.errors import TabveilError
-from tabveil.files import require_new
+from tabveil.machine.files import require_new
 
 
 def audit(

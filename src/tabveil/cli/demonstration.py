@@ -9,8 +9,8 @@ from rich.console import Console
 from tabveil.cli.progress import progress_bar, stage_bar
 from tabveil.datasets import DATASETS
 from tabveil.errors import TabveilError
-from tabveil.files import atomic_write
 from tabveil.fitting.synthesizer import DELTA, RAPpp
+from tabveil.machine.files import atomic_write
 from tabveil.metrics import evaluate, summary_table
 from tabveil.privacy import Budget
 from tabveil.release.output import write

@@ -20,8 +20,8 @@ from tabveil.cli.options import (
 from tabveil.cli.progress import progress_bar
 from tabveil.cli.spending import ledger_beside, say_spent_before, spent
 from tabveil.engines import engine_named
-from tabveil.files import require_new
 from tabveil.fitting.logs import log_file
+from tabveil.machine.files import require_new
 from tabveil.privacy import Ledger, Relation
 
 HERE = EngineName("local")

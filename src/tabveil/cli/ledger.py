@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 import tabveil as tv
 from tabveil.cli.consoles import out, say
 from tabveil.cli.options import AsJson
-from tabveil.files import require_new
+from tabveil.machine.files import require_new
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of
 
 

@@ -10,7 +10,7 @@ import tabveil as tv
 from tabveil.cli.consoles import out
 from tabveil.cli.options import DEFAULT, AsJson, Delta, Preset, SchemaFile, Targets
 from tabveil.errors import InvalidInput
-from tabveil.files import require_new
+from tabveil.machine.files import require_new
 from tabveil.privacy import Relation
 
 

@@ -9,7 +9,7 @@ import tabveil as tv
 from tabveil.cli.consoles import err, out, warn_not_private
 from tabveil.cli.progress import stage_bar
 from tabveil.errors import InvalidInput
-from tabveil.files import require_new
+from tabveil.machine.files import require_new
 
 
 def report(

@@ -8,7 +8,7 @@ import typer
 import tabveil as tv
 from tabveil.cli.consoles import err, out
 from tabveil.errors import either
-from tabveil.files import require_new
+from tabveil.machine.files import require_new
 from tabveil.release.conditions import spelled_conditions
 from tabveil.release.formats import SUFFIXES
 from tabveil.release.output import write

@@ -13,7 +13,7 @@ from tabveil.cli.options import AsJson, Data, LedgerFile, SchemaFile, ToolName
 from tabveil.cli.spending import ledger_beside, say_spent_before
 from tabveil.discovery import DELTA, found_document
 from tabveil.errors import InvalidInput
-from tabveil.files import require_new
+from tabveil.machine.files import require_new
 from tabveil.privacy import Relation
 from tabveil.schema import TODO, read_document, save_document
 from tabveil.schema.importers import IMPORTERS

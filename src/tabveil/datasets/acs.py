@@ -14,7 +14,7 @@ import pandas as pd
 
 from tabveil.datasets.prepared import Prepared, folder_of_tables, split, table_in
 from tabveil.errors import InvalidInput
-from tabveil.machine import required
+from tabveil.machine.packages import required
 from tabveil.schema import Schema
 
 TITLE = "American Community Survey 2018, people: the five tasks of folktables and all five together"

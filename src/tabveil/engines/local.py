@@ -20,7 +20,7 @@ from tabveil.engines.engine import (
     unforeseen,
 )
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.machine import cores
+from tabveil.machine.processors import cores
 from tabveil.sources import Source
 
 

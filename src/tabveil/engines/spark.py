@@ -21,7 +21,8 @@ from tabveil.engines.engine import (
     sums_or_trouble,
 )
 from tabveil.errors import InvalidInput
-from tabveil.machine import cores, required
+from tabveil.machine.packages import required
+from tabveil.machine.processors import cores
 from tabveil.sources import Source
 from tabveil.sources.clusters import SparkFrame
 from tabveil.sources.files import opener_of

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tabveil.columns.dtypes import as_type
 from tabveil.errors import InvalidInput, either
-from tabveil.files import atomic_write
+from tabveil.machine.files import atomic_write
 from tabveil.release.formats import SUFFIXES
 from tabveil.release.kinds import KINDS
 from tabveil.schema import Schema, shown

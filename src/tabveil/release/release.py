@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tabveil.errors import InvalidInput
-from tabveil.files import atomic_folder
+from tabveil.machine.files import atomic_folder
 from tabveil.queries.measurement import Measurement
 from tabveil.release import format_1
 from tabveil.release.conditions import Chances, Condition, claims_of, conditions_of

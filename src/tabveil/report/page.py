@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from tabveil.files import atomic_write, require_new
+from tabveil.machine.files import atomic_write, require_new
 from tabveil.report.plot import require
 
 SHOWN_ROWS = 300  # of a long table; the download has all of them

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tabveil.columns.cells import number_in
 from tabveil.errors import InvalidInput
-from tabveil.machine import required
+from tabveil.machine.packages import required
 from tabveil.metrics import Comparison, comparison_of
 from tabveil.release import Release
 from tabveil.report.evidence import MOST_BARS, Evidence

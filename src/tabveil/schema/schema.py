@@ -24,7 +24,7 @@ from tabveil.columns.codec import NumberRule
 from tabveil.columns.rule import Rule, plain_list, plain_lists, text_keys
 from tabveil.columns.words import check_text, did_you_mean, shown
 from tabveil.errors import InvalidInput
-from tabveil.files import atomic_write
+from tabveil.machine.files import atomic_write
 from tabveil.schema.constraints import Constraint, parse_constraints
 
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")

@@ -1,0 +1,1 @@
+"""What the machine offers: files that appear whole, processors, and packages of extras."""
