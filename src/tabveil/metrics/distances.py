@@ -8,14 +8,6 @@ from tabveil.tables.table import Table
 CHUNK = 500
 
 
-def some(table: Table, rows: int, seed: int) -> Table:
-    """The table, or a fixed random choice of so many of its rows."""
-    if table.rows <= rows:
-        return table
-    chosen = np.random.default_rng(seed).choice(table.rows, rows, replace=False)
-    return Table(table.codes[chosen], table.numbers[chosen])
-
-
 def nearest(comparison: Comparison, rows: Table, among: Table) -> np.ndarray:
     """For each row the distance to the closest of `among`: categories that differ, and squared
     differences of numbers as a share of their public range."""

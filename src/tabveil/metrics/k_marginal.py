@@ -1,10 +1,8 @@
 """NIST's k-marginal score: 1000 less what the cross-tables of k columns are off on average."""
 
-import math
-from itertools import combinations
-
 import numpy as np
 
+from tabveil.metrics.choices import some_sets
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.metrics.histograms import gap
 
@@ -18,9 +16,10 @@ def scores(comparison: Comparison) -> list[Score]:
     real, synthetic, sizes = codes_of(comparison)
     found = []
     for k in (2, 3):
-        tables = _combinations(len(sizes), k, comparison.seed)
+        tables = some_sets(len(sizes), k, MOST_TABLES, comparison.seed)
         gaps = [
-            gap(real[:, c], synthetic[:, c], [sizes[i] for i in c]).total_variation for c in tables
+            gap(real[:, list(c)], synthetic[:, list(c)], [sizes[i] for i in c]).total_variation
+            for c in tables
         ]
         if gaps:
             found.append(Score(f"k_marginal_{k}", "mean", 1000 * (1 - float(np.mean(gaps)))))
@@ -41,14 +40,3 @@ def codes_of(comparison: Comparison) -> tuple[np.ndarray, np.ndarray, list[int]]
         np.asfortranarray(np.hstack(side).astype(np.int64)) for side in (real, synthetic)
     )
     return ours, theirs, sizes
-
-
-def _combinations(columns: int, k: int, seed: int) -> list[list[int]]:
-    """All tables of k columns, or a fixed random choice of them where there are many."""
-    if math.comb(columns, k) <= MOST_TABLES:
-        return [list(chosen) for chosen in combinations(range(columns), k)]
-    random = np.random.default_rng(seed)
-    chosen: set[tuple[int, ...]] = set()
-    while len(chosen) < MOST_TABLES:
-        chosen.add(tuple(sorted(random.choice(columns, k, replace=False).tolist())))
-    return [list(one) for one in sorted(chosen)]

@@ -5,8 +5,9 @@ bounds every attack is ε."""
 
 import numpy as np
 
+from tabveil.metrics.choices import some_rows
 from tabveil.metrics.comparison import Comparison, Score
-from tabveil.metrics.distances import nearest, some
+from tabveil.metrics.distances import nearest
 
 ROWS, AMONG = 2000, 10_000
 
@@ -16,9 +17,9 @@ def scores(comparison: Comparison) -> list[Score]:
     it."""
     if comparison.test is None:
         return []
-    synthetic = some(comparison.synthetic, AMONG, comparison.seed)
+    synthetic = some_rows(comparison.synthetic, AMONG, comparison.seed)
     members, others = (
-        nearest(comparison, some(table, ROWS, comparison.seed), synthetic)
+        nearest(comparison, some_rows(table, ROWS, comparison.seed), synthetic)
         for table in (comparison.real, comparison.test)
     )
     return [Score("membership_attack", "mean", _chance(members, others), 0.5)]

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tabveil.metrics.choices import some_rows
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.tables.table import Table
 
@@ -72,7 +73,7 @@ def f1_by_target(
     learner: Learner, comparison: Comparison, training: Table, test: Table
 ) -> list[float]:
     """For each target, how well a model trained on some rows labels the test rows."""
-    training = capped(training, comparison.seed)
+    training = some_rows(training, TRAINING_ROWS, comparison.seed)
     seen, unseen = learner.features(comparison, training), learner.features(comparison, test)
     return [
         macro_f1(
@@ -145,14 +146,6 @@ def onehot_features(comparison: Comparison, table: Table) -> Features:
 def coded_features(comparison: Comparison, table: Table) -> Features:
     """Categories as codes, numbers as they are."""
     return np.hstack([table.codes[:, list(comparison.features)], table.numbers]).astype(np.float64)
-
-
-def capped(table: Table, seed: int) -> Table:
-    """The table, or a fixed random choice of its rows where it has very many."""
-    if len(table.codes) <= TRAINING_ROWS:
-        return table
-    chosen = np.random.default_rng(seed).choice(len(table.codes), TRAINING_ROWS, replace=False)
-    return Table(codes=table.codes[chosen], numbers=table.numbers[chosen])
 
 
 LEARNERS = (

@@ -7,8 +7,9 @@ something is wrong."""
 
 import numpy as np
 
+from tabveil.metrics.choices import some_rows
 from tabveil.metrics.comparison import Comparison, Score
-from tabveil.metrics.distances import nearest, some
+from tabveil.metrics.distances import nearest
 
 ROWS, AMONG = 2000, 5000
 SAME = 1e-9
@@ -21,10 +22,10 @@ def scores(comparison: Comparison) -> list[Score]:
         return []
     size = min(AMONG, comparison.real.rows, comparison.test.rows)
     train, test = (
-        some(comparison.real, size, comparison.seed),
-        some(comparison.test, size, comparison.seed),
+        some_rows(comparison.real, size, comparison.seed),
+        some_rows(comparison.test, size, comparison.seed),
     )
-    rows = some(comparison.synthetic, ROWS, comparison.seed)
+    rows = some_rows(comparison.synthetic, ROWS, comparison.seed)
     to_train, to_test = nearest(comparison, rows, train), nearest(comparison, rows, test)
     closer = np.mean(to_train < to_test - SAME) + np.mean(np.abs(to_train - to_test) <= SAME) / 2
     return [

@@ -1,11 +1,11 @@
 """How far apart the categorical cross-tables are: the share of rows that would have to change
 cells."""
 
-import math
 from itertools import combinations
 
 import numpy as np
 
+from tabveil.metrics.choices import some_sets
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.metrics.histograms import gaps
 
@@ -18,7 +18,7 @@ def scores(comparison: Comparison) -> list[Score]:
     cliques: dict[str, list[tuple[int, ...]]] = {
         "total_variation_1": list(combinations(range(len(axes)), 1)),
         "total_variation_2": list(combinations(range(len(axes)), 2)),
-        "total_variation_3": triples(len(axes), comparison.seed),
+        "total_variation_3": some_sets(len(axes), 3, SAMPLED_TRIPLES, comparison.seed),
     }
     found = []
     for name, chosen in cliques.items():
@@ -36,14 +36,3 @@ def scores(comparison: Comparison) -> list[Score]:
                 Score(name, "max", max(distances)),
             ]
     return found
-
-
-def triples(axes: int, seed: int) -> list[tuple[int, ...]]:
-    """All triples of axes, or a fixed random choice of them where there are many."""
-    if math.comb(axes, 3) <= SAMPLED_TRIPLES:
-        return list(combinations(range(axes), 3))
-    rng = np.random.default_rng(seed)
-    chosen: set[tuple[int, ...]] = set()
-    while len(chosen) < SAMPLED_TRIPLES:
-        chosen.add(tuple(sorted(rng.choice(axes, 3, replace=False).tolist())))
-    return sorted(chosen)

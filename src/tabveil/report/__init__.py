@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tabveil.metrics import Watch, comparison_of, scored
+from tabveil.metrics import Watch, comparison_of, scored, silent
 from tabveil.release import Release
 from tabveil.report import about, budget, cite, columns, guarantee, measured, pairs, rules, tasks
 from tabveil.report.evidence import Evidence
@@ -22,7 +22,7 @@ FOOTER = (
 NOT_PRIVATE = "NOT PRIVATE: computed from real rows without noise. For the owner's eyes only."
 
 
-def page(release: Release, watch: Watch = lambda stage, done, total: None) -> Page:
+def page(release: Release, watch: Watch = silent) -> Page:
     """The releasable page: noisy measurements and synthetic rows, nothing else."""
     evidence = Evidence(release)
     private = bool(release.privacy.get("private", True))
@@ -39,9 +39,7 @@ def page(release: Release, watch: Watch = lambda stage, done, total: None) -> Pa
     )
 
 
-def internal_page(
-    release: Release, real: Any, test: Any = None, watch: Watch = lambda stage, done, total: None
-) -> Page:
+def internal_page(release: Release, real: Any, test: Any = None, watch: Watch = silent) -> Page:
     """The owner's page: real against synthetic rows. NOT private."""
     evidence = Evidence(release)
     comparison = comparison_of(real, evidence.arrow, release.schema, test)
