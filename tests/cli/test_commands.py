@@ -310,6 +310,9 @@ def test_an_unforeseen_error_shows_its_type_and_no_content(
     monkeypatch.setattr("tabveil.fitting.synthesizer.RAPpp.fit", fail)
     answer = run(*FIT)
     assert answer.code == 1 and "ValueError" in answer.err and "4711" not in answer.err
+    monkeypatch.setenv("TABVEIL_DEBUG", "1")
+    with pytest.raises(ValueError, match="4711"):  # the owner asked to see it
+        run(*FIT)
 
 
 def test_every_command_explains_itself_with_an_example(run: Run) -> None:

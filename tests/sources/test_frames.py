@@ -87,6 +87,7 @@ def test_every_file_format_reads_as_the_same_table(tmp_path, name, rows):
     assert encoded(str(path)) == (CODES, NUMBERS)
     assert Source.of(path, PEOPLE).count() == 3
     assert Source.of(path, PEOPLE).kind == "pandas"
+    assert Source.of(path, PEOPLE).fingerprint()  # so that an unfinished run knows it again
 
 
 @pytest.mark.parametrize("rows", [1, 2, 65_536])
