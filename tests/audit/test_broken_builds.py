@@ -41,13 +41,13 @@ from tabveil.audit.worlds import (
 from tabveil.columns.moments import DurationLine
 from tabveil.curator import Curator
 from tabveil.discovery import threshold
-from tabveil.fitting.synthesizer import RAPpp
-from tabveil.privacy import Ledger, OpenDPNoise, Relation, gaussian_scale, selection_scale
+from tabveil.fitting.synthesizer import RAPpp, fit_with_noise
+from tabveil.privacy import Ledger, Noise, OpenDPNoise, Relation, gaussian_scale, selection_scale
 from tabveil.schema import Schema
 from tabveil.sources.contributions import Contributions
 
 Patch = pytest.MonkeyPatch
-gaussian, top, measure, fit = OpenDPNoise.gaussian, OpenDPNoise.top, Curator.measure, RAPpp.fit
+gaussian, top, measure = OpenDPNoise.gaussian, OpenDPNoise.top, Curator.measure
 statement, keep = tabveil.release.statement.statement, Contributions.keep
 
 
@@ -107,13 +107,13 @@ def sensitivity_not_squared(patch: Patch) -> None:
 
 def schema_from(change: Callable[[dict, pd.DataFrame], None]) -> Callable[[Patch], None]:
     def broken(patch: Patch) -> None:
-        def peeking(self: RAPpp, data: pd.DataFrame, **more: Any) -> RAPpp:
-            document = self.schema.to_dict()
+        def peeking(model: RAPpp, data: pd.DataFrame, noise: Noise) -> RAPpp:
+            document = model.schema.to_dict()
             change(document["columns"], data)
-            self.schema = Schema.from_dict(document)
-            return fit(self, data, **more)
+            model.schema = Schema.from_dict(document)
+            return fit_with_noise(model, data, noise)
 
-        patch.setattr(RAPpp, "fit", peeking)
+        patch.setattr("tabveil.audit.fits.fit_with_noise", peeking)
 
     return broken
 
