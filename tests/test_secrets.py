@@ -11,7 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import pytest
 
 import tabveil as tv
 from samples import curator_of
-from tabveil.curator import Count, Curator, Workload
+from tabveil.curator import Answer, Count, Curator, Workload
 from tabveil.fitting.presets import Default, Effort, Paper, PaperEffort, Preset, Task
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.rappp import Result
@@ -436,7 +436,10 @@ class Transcript:
     def _next(self, *_: Any, **__: Any) -> Any:
         return next(self._given)
 
-    total = select = measure = intervals = _next
+    total = select = intervals = _next
+
+    def measure(self, workload: Workload, family: QueryFamily, *_: Any) -> Answer:
+        return replace(self._next(), family=family)  # the same queries, made anew from the seed
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
         return Curator.noise_of(self, queries, picks, rho)  # type: ignore[arg-type]
