@@ -1,5 +1,4 @@
-"""The types of columns, one file each: how a rule is checked, how cells become codes or numbers,
-and back."""
+"""Column types, one file each: how rules are checked, cells become codes or numbers, and back."""
 
 from tabveil.columns.categorical import Boolean, Categorical
 from tabveil.columns.codec import MISSING, OTHER, CategoryCodec, CellCodec, NumberCodec

@@ -20,8 +20,7 @@ EXACT = 2.0**51  # below this, a scaled number rounds to the same decimal every 
 
 
 class Objects(pa.ExtensionType):
-    """Python objects: the text of each and, of a time, the reading of a clock, the instant or the
-    length."""
+    """Python objects: the text of each and, of a time, its clock reading, instant or length."""
 
     PARTS = pa.struct(
         {
@@ -44,8 +43,7 @@ class Objects(pa.ExtensionType):
 
 
 def rounded(numbers: Numbers, decimals: int | None) -> Numbers:
-    """Each number at the nearest multiple of 10^-decimals; numbers too large to have decimals
-    stay."""
+    """Each number at the nearest multiple of 10^-decimals; those too large for decimals stay."""
     if decimals is None:
         return numbers
     with np.errstate(over="ignore"):
@@ -98,8 +96,7 @@ def by_value(
 
 
 def once_each(cells: pa.Array, answer: Callable[[pa.Array], NDArray]) -> NDArray:
-    """Answer once per distinct plain value, null being one, and put the answers in the place of the
-    cells."""
+    """Answer once per distinct plain value, null being one; answers take the place of the cells."""
     distinct = plain(cells).dictionary_encode("encode")
     return answer(distinct.dictionary)[
         _filled(distinct.indices.cast(pa.int64()), np.array(0, np.int64))
@@ -107,8 +104,7 @@ def once_each(cells: pa.Array, answer: Callable[[pa.Array], NDArray]) -> NDArray
 
 
 def laid_out(chunk: pa.Array, read: Callable[[pa.Array], NDArray], missing: float) -> NDArray:
-    """Read the cells inside dictionaries, runs and extensions, and lay the answers out over the
-    rows."""
+    """Read cells inside dictionaries, runs and extensions, and lay answers out over the rows."""
     if isinstance(chunk.type, pa.BaseExtensionType) and not isinstance(chunk.type, Objects):
         return laid_out(chunk.storage, read, missing)
     if not _is_shared(chunk.type):
@@ -146,8 +142,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def texts_in(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """A column of text or bytes of any type as large strings of valid UTF-8; None for other
-    columns."""
+    """A column of text or bytes of any type as large strings of valid UTF-8; None for others."""
     kind = column.type
     while isinstance(kind, pa.BaseExtensionType) or _is_shared(kind):
         kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind.value_type
@@ -169,8 +164,7 @@ def _is_shared(kind: pa.DataType) -> bool:
 
 
 def _shared(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """The stored cells of a dictionary or of runs, and the place of each row's among them; -1 for
-    none.
+    """The stored cells of a dictionary or of runs, and where each row's is among them; -1 for none.
 
     Arrow can decode neither for every type of cell.
     """
@@ -211,8 +205,7 @@ def _written_out(texts: pa.Array) -> pa.Array:
 
 
 def _without_zeros(texts: pa.Array) -> pa.Array:
-    """Decimals and times without trailing zeros, and dates without midnight, as `schema.key` writes
-    them."""
+    """Decimals and times without trailing zeros, dates without midnight, as `schema.key` has it."""
     texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+$", r"\1")
     texts = pc.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
     return texts.cast(pa.large_binary())
@@ -233,7 +226,9 @@ def _as_numbers(values: pa.Array) -> Numbers:
 
 
 def _filled(values: pa.Array, missing: NDArray) -> NDArray:
-    """Values with another in the place of nulls. Without `pa.scalar` and `to_numpy`, which load
-    pandas."""
+    """Values with another in the place of nulls.
+
+    Without `pa.scalar` and `to_numpy`, which load pandas.
+    """
     fill = pa.Array.from_buffers(values.type, 1, [None, pa.py_buffer(missing)])[0]
     return np.from_dlpack(values.fill_null(fill))

@@ -2,7 +2,8 @@
 
 A column is learnt as categories (`CategoryCodec`) or as numbers (`NumberCodec`). A category is a
 code. A number is a number, and where special or missing values are allowed also a code that says
-its kind."""
+its kind.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -21,8 +22,7 @@ MISSING = "missing"
 
 
 class CellCodec(ABC):
-    """What every learnt column can do; quantities are compared and added up on a line of their
-    own."""
+    """What every learnt column can do; quantities are compared and added up on their own line."""
 
     labels: tuple[str, ...]  # what each code stands for
     nullable: bool  # whether the last code stands for missing cells
@@ -131,8 +131,7 @@ class NumberRule(Protocol):
 
 
 class NumberLine(ABC):
-    """How cells are read as numbers and written again, and where these lie on the line of
-    quantities."""
+    """How cells are read as numbers and written, and where these lie on the line of quantities."""
 
     ruler: ClassVar[str]  # lines with the same ruler can be compared
     summable: ClassVar[bool] = True
@@ -163,8 +162,7 @@ class NumberLine(ABC):
         return quantities
 
     def above(self, quantities: Numbers, decimals: int | None, *, strict: bool) -> Numbers:
-        """The least quantity with so many decimals that is not below (or is above) each of
-        these."""
+        """The least quantity with so many decimals that is not below (or is above) each."""
         if decimals is None:
             return np.nextafter(quantities, np.inf) if strict else quantities
         nearest = rounded(quantities, decimals)
@@ -172,8 +170,7 @@ class NumberLine(ABC):
         return np.where(short, rounded(nearest + 10.0**-decimals, decimals), nearest)
 
     def below(self, quantities: Numbers, decimals: int | None, *, strict: bool) -> Numbers:
-        """The largest quantity with so many decimals that is not above (or is below) each of
-        these."""
+        """The largest quantity with so many decimals that is not above (or is below) each."""
         if decimals is None:
             return np.nextafter(quantities, -np.inf) if strict else quantities
         nearest = rounded(quantities, decimals)

@@ -2,7 +2,8 @@
 
 Readers guess types from cells, or change them by cells: one odd cell turns whole numbers into
 texts, one missing cell turns small integers into floats, one late date changes a unit. So types of
-synthetic columns follow from the schema alone. Only categories must have been asked for."""
+synthetic columns follow from the schema alone. Only categories must have been asked for.
+"""
 
 from typing import Any
 
@@ -34,8 +35,7 @@ def as_type(rule: Column, column: pa.ChunkedArray, text: str) -> pa.ChunkedArray
 
 
 def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:
-    """A column as a pandas series, of a dtype that does not depend on whether one of its cells is
-    missing."""
+    """A column as a pandas series; its dtype does not depend on whether one cell is missing."""
     import pandas as pd
 
     if text and rule.nullable and not pa.types.is_dictionary(column.type):

@@ -91,15 +91,13 @@ class Datetime(Column):
 
     def _check_format(self, form: str) -> None:
         try:
-            some = (
-                self.first + UNITS[self.unit]
-            )  # min itself is often midnight, which any form holds
+            # Not min itself: it is often midnight, which any form holds.
+            some = self.first + UNITS[self.unit]
             again = microseconds(
                 datetime.datetime.strptime(self.written(some, form), form), self.timezone
             )
-        except (
-            Exception
-        ):  # strptime raises more than ValueError: for a sign that stands twice, re.error
+        except Exception:
+            # strptime raises more than ValueError: for a sign that stands twice, re.error.
             raise InvalidInput(
                 f"format {shown(form)} cannot be read back.", "For example %Y-%m-%d %H:%M."
             ) from None
@@ -362,8 +360,7 @@ def microseconds(moment: datetime.datetime, timezone: str | None) -> int:
 
 
 def clock(moment: int, timezone: str | None) -> datetime.datetime:
-    """What a clock in this zone shows at a moment; without a zone, the reading that the moment
-    is."""
+    """What a clock in this zone shows at a moment; without a zone, the moment as a reading."""
     reading = EPOCH + datetime.timedelta(microseconds=moment)
     if timezone is None:
         return reading

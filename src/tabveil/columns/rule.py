@@ -121,8 +121,7 @@ def plain_lists(value: Any) -> Any:
 
 
 def plain_list(values: object) -> object:
-    """Lists, tuples and arrays of numpy scalars as a list of Python values; others are left to be
-    refused."""
+    """Lists, tuples and arrays of numpy scalars as a list of Python values; others are refused."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     if not isinstance(values, list | tuple):

@@ -12,8 +12,7 @@ MOST_COMPARED = 1000
 
 
 def key(value: object) -> str:
-    """The canonical text of a category: 1, 1.0 and "1" are one category, and so are true and
-    "true".
+    """The canonical text of a category: 1, 1.0 and "1" are one, and so are true and "true".
 
     >>> key(1.0), key(0.5), key(True), key("a"), key(datetime.date(2013, 1, 31))
     ('1', '0.5', 'true', 'a', '2013-01-31')
@@ -42,8 +41,7 @@ def _whole(value: int) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    """Every digit and no exponent, as of a text; of what is beyond any float, what a float makes of
-    it."""
+    """Every digit and no exponent, as of a text; beyond any float, what a float makes of it."""
     if not value or not value.is_finite() or abs(value.adjusted()) >= 400:
         return key(float(value))
     text = format(value, "f")

@@ -1,5 +1,4 @@
-"""What may be known about a table before anyone looks at it: columns, values, bounds, targets,
-rules."""
+"""What may be known about a table before a look at it: columns, values, bounds, targets, rules."""
 
 from tabveil.columns import RULES, Categorical, Numerical
 from tabveil.columns.words import closest, did_you_mean, key, short, shown

@@ -1,5 +1,4 @@
-"""What must hold in every row: a small language of comparisons, sums, conditions and
-combinations."""
+"""What must hold in every row: a small language of comparisons, sums, conditions, combinations."""
 
 import math
 import re
@@ -109,8 +108,7 @@ Claim = Compares | OneOf | Missing | AddsUp | Combination | Determines
 
 @dataclass(frozen=True)
 class Constraint:
-    """Where all `conditions` are surely true, `claim` must hold; a claim about a missing cell
-    holds."""
+    """Where all `conditions` are surely true, `claim` must hold; about a missing cell it does."""
 
     text: str
     conditions: tuple[Claim, ...]
@@ -120,8 +118,7 @@ class Constraint:
 def parse_constraints(
     constraints: Sequence[str | Mapping[str, Any]], columns: Mapping[str, Column]
 ) -> tuple[Constraint, ...]:
-    """The constraints that these texts spell; refused if they are not understood or contradict each
-    other."""
+    """The constraints that these texts spell; refused if not understood or contradictory."""
     if len(constraints) > MOST:
         raise InvalidInput(
             f"There are more than {MOST:,} constraints.", "Keep those that matter most."
@@ -412,8 +409,7 @@ def bounds_of(rule: Column) -> tuple[float, float]:
 def tightened(
     constraints: Sequence[Constraint], columns: Mapping[str, Column]
 ) -> dict[str, tuple[float, float]]:
-    """Bounds that leave room for every unconditional order between columns; empty where there is
-    none."""
+    """Bounds that leave room for all unconditional orders of columns; empty where there is none."""
     compared = [c.claim for c in constraints if not c.conditions and isinstance(c.claim, Compares)]
     limits = {
         name: bounds_of(columns[name]) for name in {n for claim in compared for n in claim.columns}
@@ -444,8 +440,7 @@ def _tighten(claim: Compares, limits: dict[str, tuple[float, float]]) -> None:
 
 
 def _check_bounds(constraints: Sequence[Constraint], columns: Mapping[str, Column]) -> None:
-    """Refuse orders that the bounds rule out, circles of strict orders, and sums that cannot be
-    reached."""
+    """Refuse orders that bounds rule out, circles of strict orders and sums out of reach."""
     limits, bounds = tightened(constraints, columns), cache(lambda name: bounds_of(columns[name]))
     for constraint in constraints:
         claim = constraint.claim

@@ -145,13 +145,11 @@ class Found(Rule):
     rho: Annotated[StrictStr, BeforeValidator(_fraction)]
     relation: StrictStr = "add-remove"  # what the search protected
     unit: StrictStr = "one row"  # and whom
-    delta_used: Annotated[float, Field(ge=0, lt=1)] | None = (
-        None  # by lists of values; else half of δ
-    )
+    # What lists of values used up; else half of δ.
+    delta_used: Annotated[float, Field(ge=0, lt=1)] | None = None
     charges: tuple[StrictStr, ...] = ()  # what the ledger calls them
-    columns: dict[str, StrictStr] = Field(
-        default_factory=dict
-    )  # rules as they were found, by their mark
+    # Rules as they were found, by their mark.
+    columns: dict[str, StrictStr] = Field(default_factory=dict)
     private: StrictBool = True  # false where the noise was seeded for a test
 
     @property
@@ -161,8 +159,7 @@ class Found(Rule):
 
 
 class Schema(Rule):
-    """Everything about a table that is public: its columns, their values or bounds, and the
-    targets."""
+    """Everything about a table that is public: its columns, their values or bounds, the targets."""
 
     columns: Annotated[dict[str, SerializeAsAny[Column]], BeforeValidator(_columns)]
     targets: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
@@ -215,8 +212,7 @@ class Schema(Rule):
 
     @property
     def bought(self) -> tuple[str, ...]:
-        """Names of the columns whose rules were found in the data and are still as they were
-        found."""
+        """Names of the columns whose rules were found in the data and are still as found."""
         marks = self.found.columns if self.found else {}
         return tuple(
             name for name, rule in self.columns.items() if marks.get(name) == rule_mark(rule)
@@ -296,8 +292,7 @@ class Schema(Rule):
 
     @classmethod
     def infer(cls, data: object, **terms: Any) -> "Schema":
-        """Find values and bounds in the data itself, for a price: see
-        `tabveil.discovery.infer_schema`."""
+        """Find values and bounds in the data, for a price: see `tabveil.discovery.infer_schema`."""
         # People look for it here. It stands above this room, so it is fetched when it is asked for.
         found: Schema = import_module("tabveil.discovery").infer_schema(data, **terms)
         return found
@@ -424,7 +419,8 @@ class _Loader(yaml.SafeLoader):
     """Safe YAML that refuses repeated keys, which would otherwise overwrite each other in silence.
 
     Aliases may share lists between columns. Aliases of aliases grow exponentially, so what they
-    spell is counted before any of it is made."""
+    spell is counted before any of it is made.
+    """
 
     def fetch_flow_collection_start(self, TokenClass: Any) -> None:
         if self.flow_level > DEEPEST:  # reading on would take seconds for every thousand brackets
@@ -462,8 +458,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _spelled_out(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """How many values a node holds with every alias written out; `sizes` are those of nodes seen
-    before."""
+    """How many values a node holds with every alias written out; `sizes`: of nodes seen before."""
     if id(node) not in sizes:
         sizes[id(node)] = 0  # which it has only while it is being counted
         inner = node.value if isinstance(node, yaml.CollectionNode) else []

@@ -1,5 +1,4 @@
-"""Schemas of other tools, read into a draft of ours and written from ours, one tool per file;
-IMPORTERS."""
+"""Other tools' schemas, one file each, read into drafts of ours, written from ours: IMPORTERS."""
 
 from tabveil.schema.importers import dpmm, dpsynth, sdv, smartnoise
 from tabveil.schema.importers.tool import Tool

@@ -1,5 +1,4 @@
-"""SDV metadata of SDV 1 (V1, SINGLE_TABLE_V1): names, sdtypes and keys; neither bounds nor
-values."""
+"""Metadata of SDV 1 (V1, SINGLE_TABLE_V1): names, sdtypes and keys; neither bounds nor values."""
 
 import re
 from collections.abc import Mapping

@@ -1,5 +1,4 @@
-"""SmartNoise's YAML: database, schema and table, then columns with types and bounds; no lists of
-values."""
+"""SmartNoise's YAML: database, schema, table, columns with types and bounds; no lists of values."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -13,8 +13,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: `read` leaves `TODO` where its file says too little, `write` what it cannot say
-    out."""
+    """One tool: `read` puts `TODO` if a file says too little, `write` omits what it cannot say."""
 
     name: str
     read: Callable[[Mapping[str, Any]], Document]
