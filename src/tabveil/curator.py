@@ -1,5 +1,4 @@
-"""The private rows behind their door: what can be asked of them, each look charged before it is
-taken."""
+"""The private rows behind their door: what can be asked, each look charged before it is taken."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,8 +57,7 @@ class PrivateRows(Protocol):
     """The table that is protected."""
 
     def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
-        """The sum over all rows of what is counted in each batch; `columns` are the only ones it
-        looks at."""
+        """The sum over all rows of what is counted in each batch; it looks at `columns` alone."""
 
     def count(self) -> int:
         """How many rows there are; private, unless a relation makes it public."""
@@ -107,8 +105,7 @@ class Curator:
         return max(1, int(noisy))
 
     def noise_of(self, queries: QueryFamily, picks: int, rho: Fraction) -> float:
-        """The standard deviation of the noise when `picks` of these queries are measured for ρ.
-        Public."""
+        """The standard deviation of the noise if `picks` of these are measured for ρ. Public."""
         return self.protection.noise_of(picks, rho, queries.cells_moved)
 
     def select(
@@ -122,13 +119,13 @@ class Curator:
         bias: Int[np.ndarray, " queries"],
         groups: int = 1,
     ) -> Int[np.ndarray, " {picks}"]:
-        """The queries whose `expected` counts are furthest off: noisy top-K of L1 error minus
-        public `bias`.
+        """The queries furthest off `expected` counts: noisy top-K of L1 error minus public `bias`.
 
         `expected` and `bias` are whole numbers, so scores are exact integers and one row moves each
         by no more than the declared sensitivity. See docs/proofs/selection.md. Candidates can be
         dealt out into `groups` that each give their share of the picks: a pick costs time for every
-        candidate it is among."""
+        candidate it is among.
+        """
         place = workload.place_of(family)
         candidates = np.setdiff1d(np.arange(len(family)), exclude)
 
@@ -177,11 +174,11 @@ class Curator:
     def intervals(
         self, lattice: Lattice, asked: Sequence[np.ndarray], rho: Fraction
     ) -> NoisyCounts:
-        """Noisy counts of disjoint runs [start, stop) of points, for several numerical columns at
-        once.
+        """Noisy counts of disjoint runs [start, stop) of points of several numerical columns.
 
         The runs of one column are part of a partition of the rows, so each column moves like one
-        query."""
+        query.
+        """
         for runs, size in zip(asked, lattice.all_sizes, strict=True):
             ends = np.concatenate([[0], runs.ravel(), [size]])
             if (np.diff(ends) < 0).any():
@@ -212,8 +209,7 @@ class Curator:
         return NoisyCounts(found, scale)
 
     def categories(self, axes: Sequence[int], domain: Domain, rho: Fraction) -> NoisyCounts:
-        """Noisy counts of every category of some axes, each alone: a partition of the rows per
-        axis."""
+        """Noisy counts of all categories of some axes, each alone: an axis partitions the rows."""
         sizes = [domain.sizes[axis] for axis in axes]
         names = [domain.axes[axis].name for axis in axes]
 
@@ -241,8 +237,7 @@ class Curator:
         return self._exact_by_point[1]
 
     def _exact_counts(self, workload: Workload) -> list[np.ndarray]:
-        """Exact counts of the whole workload, from one pass over the rows; they never leave this
-        object."""
+        """Exact counts of the whole workload, from one pass; they never leave this object."""
         if self._exact is None or self._exact[0] is not workload:
             counts = self._rows.total(WorkloadCounts(workload))
             self._exact = workload, unfolded(workload, counts)

@@ -1,5 +1,4 @@
-"""The statistics to preserve: each family counts real rows exactly and relaxed rows
-differentiably."""
+"""The statistics to preserve: each family counts real rows exactly, relaxed rows differentiably."""
 
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.marginals import Marginals, marginals_with_targets

@@ -19,7 +19,8 @@ class Bins:
     """The bins of all numbers in a row, filled up with empty ones to a multiple of ROOM.
 
     How finely each number is cut follows from noise. As data, it does not change the compiled
-    program."""
+    program.
+    """
 
     number: Array  # [bins]: whose bin it is; -1 is nobody's
     high: Array  # [bins]: the grid position at which it ends
@@ -51,8 +52,7 @@ class Bins:
     def members(
         self, values: Num[jax.Array, "numerical rows"], step: Step
     ) -> Float[jax.Array, "bins rows"]:
-        """How much each row belongs to each bin: below its end and not below the end of the bin
-        before."""
+        """How much each row belongs to each bin: below its end, not below the previous one's."""
         if not len(self.number):
             return jnp.zeros((0, values.shape[1]))
         below = step(

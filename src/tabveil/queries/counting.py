@@ -3,7 +3,8 @@
 A row belongs to one cell of each column, so all cross-tables of some columns follow from how often
 each combination of their codes occurs. Small columns are packed together into one code, and every
 two packs are counted together with the classes of the targets: a few additions per pair of packs
-and row, where a product of one-hot rows needs the square of all cells."""
+and row, where a product of one-hot rows needs the square of all cells.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,8 +30,7 @@ together."""
 
 @dataclass(frozen=True)
 class Piece:
-    """One count: the columns whose codes are combined, and where its cells stand in the folded
-    counts."""
+    """One count: columns whose codes are combined, and where its cells are in the folded counts."""
 
     columns: tuple[int, ...]
     shape: tuple[int, ...]
@@ -50,8 +50,7 @@ class Counting:
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
-        """Targets that are told apart together, and the packs of the other columns: at least
-        two."""
+        """Targets that are told apart together, and at least two packs of the other columns."""
         for most_classes, most_cells in ROOMS:
             passes = self._packed(most_classes, most_cells)
             if self._folded(passes) <= MOST_FOLDED:
@@ -126,8 +125,7 @@ class Counting:
         return combined
 
     def blocks(self, folded: np.ndarray) -> Iterator[tuple[int | None, int, int, np.ndarray]]:
-        """Every target (or None for all rows) and two columns, with their counts [classes, cells,
-        cells]."""
+        """Every target (None: all rows) and two columns, with counts [classes, cells, cells]."""
         all_rows: list[int | None] = [None]  # from the first pass alone
         for (together, _), pieces in zip(self.passes, self.pieces, strict=True):
             targets, all_rows = [*all_rows, *together], []
@@ -173,8 +171,7 @@ def _summed(
 
 
 def packed(columns: Sequence[int], sizes: Sequence[int], room: int) -> list[list[int]]:
-    """Columns together as long as their combinations fit into the room; a larger column stays
-    alone."""
+    """Columns together as long as their combinations fit the room; a larger one stays alone."""
     packs: list[list[int]] = []
     for column in sorted(columns, key=lambda c: -sizes[c]):
         for pack in packs:

@@ -1,7 +1,8 @@
 """All cross-tables of a table as one product, for real and for relaxed rows.
 
 With P the memberships of rows in cells and Y those in classes, the counts of all cells of all
-pairs of columns are (P ∘ Y_c) Pᵀ, one matrix per class."""
+pairs of columns are (P ∘ Y_c) Pᵀ, one matrix per class.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -22,8 +22,7 @@ ENTRIES = 2**21
 
 
 class QueryFamily(ABC):
-    """Many queries of one kind. A query is a set of disjoint cells: a row is counted in one of them
-    at most.
+    """Many queries of one kind, each a set of disjoint cells, of which a row is in one at most.
 
     That one promise gives every sensitivity. Adding or removing a row moves one cell by one: the
     answers to K queries move by √K in L2, the L1 error of one query by 1. Substituting a row
@@ -47,8 +46,7 @@ class QueryFamily(ABC):
 
     @abstractmethod
     def sides(self, query: int, domain: Domain) -> tuple[Side, ...]:
-        """What one query asks for: the axes of its existing cells, which stand in the order of
-        `filled`."""
+        """What one query asks for: the axes of its existing cells, in the order of `filled`."""
 
     @property
     def tally(self) -> "Tally":
@@ -74,8 +72,7 @@ class QueryFamily(ABC):
 
     @property
     def cells_moved(self) -> int:
-        """How many cells of one query a substituted row can move: two, or one if no query has a
-        second."""
+        """Cells of one query that a substituted row can move: two, or one if no query has two."""
         return min(2, int(self.cells.max(initial=1)))
 
 

@@ -14,8 +14,7 @@ from tabveil.tables.table import Domain
 
 @dataclass(frozen=True)
 class CutColumn:
-    """One column as cells: the categories of an axis, or the special values and the bins of a
-    number."""
+    """One column as cells: the categories of an axis, or special values and bins of a number."""
 
     name: str
     labels: tuple[Part, ...]
@@ -53,8 +52,7 @@ ALL_ROWS = Group("", ())
 
 
 class Query(NamedTuple):
-    """A cross-table of two columns within each class of a group; the same column twice: its own
-    counts."""
+    """A cross-table of two columns within each class of a group; a column twice: its own counts."""
 
     one: int
     other: int
@@ -77,8 +75,10 @@ class Layout:
 
     @classmethod
     def over(cls, domain: Domain, bins: Sequence[Sequence[Part]], most_cells: int) -> Self:
-        """Every column alone, every pair for all rows, and every pair of the other columns for each
-        target; without cross-tables of more than `most_cells` cells."""
+        """Every column alone, every pair for all rows, every pair of the others for each target.
+
+        Cross-tables of more than `most_cells` cells are left out.
+        """
         columns = (*_categories(domain), *_numbers(domain, bins))
         targets = [columns[target] for target in domain.targets]
         groups = (ALL_ROWS, *(Group(t.name, tuple(t.cells.tolist())) for t in targets))
@@ -143,8 +143,7 @@ def _run(domain: Domain, axis: int) -> tuple[int, int]:
 
 
 class StaticLayout:
-    """Wraps what compiled programs never read. All are equal, so another value compiles nothing
-    anew.
+    """Wraps what compiled programs never read. All are equal: another value compiles nothing anew.
 
     A function under `jax.jit` must not look inside: it would go on using the first layout it saw.
     """

@@ -21,11 +21,11 @@ from tabveil.tables.table import Domain
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Marginals(QueryFamily):
-    """k-way categorical marginals (RAP++, Definition 2), every cell of one at once: product
-    queries.
+    """k-way categorical marginals (RAP++, Definition 2), all cells of one at once: product queries.
 
     Each slot holds one column of every marginal, as the numbers of its cells. The largest column of
-    a marginal is in the first slot, so the widths of the later slots stay small."""
+    a marginal is in the first slot, so the widths of the later slots stay small.
+    """
 
     name: ClassVar[str] = "marginals"
 
@@ -82,8 +82,7 @@ def _all_products(some: jax.Array, more: jax.Array) -> jax.Array:
 
 
 def marginals_with_targets(domain: Domain, most_cells: int) -> list[Marginals]:
-    """All pairs of features with each target (the paper's CM), or what comes closest where columns
-    are few.
+    """All pairs of features with each target (the paper's CM), or the closest if columns are few.
 
     Without a target: all pairs of columns. Marginals of more than `most_cells` cells are left out.
     """

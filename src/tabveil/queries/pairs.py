@@ -23,8 +23,7 @@ from tabveil.tables.table import Domain
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Pairs(QueryFamily):
-    """Cross-tables of two columns within each class of a group, each whole: a partition of the
-    rows."""
+    """Whole cross-tables of two columns within each class of a group: each partitions the rows."""
 
     name: ClassVar[str] = "cross-tables"
 
@@ -38,11 +37,11 @@ class Pairs(QueryFamily):
         most_cells: int,
         names: Sequence[Sequence[Part]] | None = None,
     ) -> Self:
-        """Every column alone, every pair for all rows, and every pair of the other columns for each
-        target.
+        """Every column alone, every pair for all rows, every pair of the others for each target.
 
         `edges` are the grid positions between the bins of each number, `names` what to know the
-        bins by. Cross-tables of more than `most_cells` cells are left out."""
+        bins by. Cross-tables of more than `most_cells` cells are left out.
+        """
         names = names or [[f"bin {i + 1}" for i in range(len(between) + 1)] for between in edges]
         layout = Layout.over(domain, names, most_cells)
         return cls(CrossTables.of_layout(layout, domain, edges))
@@ -101,8 +100,7 @@ class Pairs(QueryFamily):
         return min(self._efforts(room))
 
     def _efforts(self, room: int) -> tuple[int, int]:
-        """Multiplications for one relaxed row: of all cross-tables, and of tiles for the measured
-        ones."""
+        """Multiplications per relaxed row: of all cross-tables, and of tiles for measured ones."""
         whole = self.tables.products * len(self.tables.owner) ** 2
         return whole, EFFORT * self._tiles_for(room) * SIDE**2
 

@@ -1,7 +1,8 @@
 """Histograms along a direction: where the rows of each class lie on a line through all numbers.
 
 A halfspace asks one thing about a direction. A histogram asks for every bin at once and costs the
-same: a row is in one bin of it."""
+same: a row is in one bin of it.
+"""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
@@ -105,8 +106,7 @@ class ProjectedHistograms(QueryFamily):
 def random_projected_histograms(
     domain: Domain, count: int, bins: int, random: np.random.Generator
 ) -> ProjectedHistograms:
-    """Histograms along random directions, a random label each; numbers that can be missing take no
-    part.
+    """Histograms along random directions, random labels; numbers that can be missing take no part.
 
     Bins lie where the sum of independent, evenly spread numbers would be; the outer ones are open.
     """

@@ -1,5 +1,4 @@
-"""Rows as queries see them: how much each row belongs to each category, and where its numbers
-lie."""
+"""Rows as queries see them: how much each belongs to each category, and where its numbers lie."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,7 +21,8 @@ class Rows:
 
     Cells are 0 or 1 for real rows and probabilities for relaxed ones. After those of all axes come
     two more: one that every row is in, and one that no row is in. Values are integers 0..GRID for
-    real rows and floats for relaxed ones."""
+    real rows and floats for relaxed ones.
+    """
 
     cells: Float[jax.Array, "cells rows"]
     values: Num[jax.Array, "numerical rows"]
@@ -39,8 +39,7 @@ def nobody(domain: Domain) -> int:
 
 
 class Step(Protocol):
-    """Decides on which side of zero a margin lies; `unit` is what one step of the paper's scale
-    measures."""
+    """Decides on which side of zero a margin lies; `unit`: one step of the paper's scale."""
 
     def __call__(self, margin: Any, unit: float) -> jax.Array: ...
 
@@ -77,7 +76,8 @@ def real_rows(
     """Real rows from their category codes and grid positions.
 
     `size` fills the batch up with rows that are in no cell at all, so that one compiled program
-    serves batches of any length."""
+    serves batches of any length.
+    """
     fill = ((0, max(0, (size or 0) - len(codes))), (0, 0))
     axis = np.repeat(np.arange(len(domain.sizes)), domain.sizes).astype(np.int32)
     code = np.concatenate([np.arange(n) for n in domain.sizes] or [np.zeros(0, int)]).astype(

@@ -1,5 +1,4 @@
-"""Threshold queries: how many rows of each class lie below a line, or below several bounds at
-once."""
+"""Threshold queries: rows of each class that lie below a line, or below several bounds at once."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -95,8 +94,7 @@ class ClassConditional(QueryFamily):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LinearThresholds(ClassConditional):
-    """Rows of each class that lie below a halfspace, ⟨θ, x⟩ ≤ τ (RAP++, Definition 4), in
-    integers."""
+    """Rows of each class below a halfspace, ⟨θ, x⟩ ≤ τ (RAP++, Definition 4), in integers."""
 
     name: ClassVar[str] = "linear thresholds"
 
@@ -160,8 +158,7 @@ def random_linear_thresholds(
     random: np.random.Generator,
     labels: Sequence[Sequence[int]] | None = None,
 ) -> LinearThresholds:
-    """θ ~ N(0,1)/√d and τ ~ N(0,1) as in the paper's section 5, rounded to integers; a random label
-    each."""
+    """θ ~ N(0,1)/√d, τ ~ N(0,1) (the paper's section 5), as whole numbers; a random label each."""
     numbers = len(domain.numerical)
     directions = random.standard_normal((count, numbers)) / np.sqrt(numbers)
     offsets = random.standard_normal(count)
@@ -214,8 +211,7 @@ def random_blocks(
     random: np.random.Generator,
     labels: Sequence[Sequence[int]] | None = None,
 ) -> tuple[Classes, np.ndarray]:
-    """The classes of some labels (of all targets, else all rows), and those of a random label
-    each."""
+    """Classes of some labels (of all targets, else all rows), and those of a random label each."""
     classes = Classes.of(labels or [(t,) for t in domain.targets] or [()], domain)
     return classes, classes.blocks(random.integers(0, len(classes.groups), count))
 

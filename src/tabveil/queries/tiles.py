@@ -1,5 +1,4 @@
-"""Evidence about few of very many cross-tables, in square tiles: only what was measured is
-computed."""
+"""Evidence about few of very many cross-tables, in square tiles: no others are computed."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -21,8 +20,7 @@ EFFORT = 10
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tiles:
-    """Noisy shares of SIDE × SIDE cells within one class; weights are zero where nothing is
-    known."""
+    """Noisy shares of SIDE × SIDE cells within one class; weight zero where nothing is known."""
 
     first: Array  # [tiles]: the cell at which one side begins
     second: Array  # [tiles]: the cell at which the other begins
@@ -99,8 +97,7 @@ def _misfit_and_slope(members: jax.Array, tiles: Tiles) -> tuple[jax.Array, jax.
 
 
 def _gaps(members: jax.Array, some: Tiles) -> tuple[jax.Array, ...]:
-    """Both sides and the class of some tiles, the first side within the class, and how far shares
-    are off."""
+    """Of some tiles: both sides, class, first side within the class, and how far shares are off."""
     left, right = members[_side(some.first)], members[_side(some.second)]
     member = members[some.within]
     inside = left * member[:, None]

@@ -12,8 +12,11 @@ SLICE = 10_000_000  # numbers held at once
 def drawn_codes(
     probabilities: np.ndarray, domain: Domain, rows: np.ndarray, levels: Callable[[], np.ndarray]
 ) -> np.ndarray:
-    """Codes of synthetic rows, [rows, axes]: `rows` says which relaxed row each comes from, and
-    `levels` gives each a number between 0 and 1, afresh for every axis."""
+    """Codes of synthetic rows, [rows, axes], each drawn from the relaxed row it comes from.
+
+    `rows` says which relaxed row that is, and `levels` gives each row a number between 0 and 1,
+    afresh for every axis.
+    """
     codes = np.zeros((len(rows), len(domain.sizes)), np.int32)
     for axis, (start, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
         below = np.cumsum(probabilities[start : start + size], axis=0, dtype=np.float64)

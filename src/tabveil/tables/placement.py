@@ -62,8 +62,7 @@ class Placement(Protocol):
 
 @dataclass(frozen=True)
 class MinMax:
-    """Each column stretched from its public bounds to [0, 1]; nothing is learnt, so nothing is
-    paid."""
+    """Columns stretched from public bounds to [0, 1]; nothing is learnt, so nothing is paid."""
 
     low: np.ndarray
     high: np.ndarray
@@ -99,11 +98,11 @@ class MinMax:
 
 @dataclass(frozen=True)
 class Lattice:
-    """The points that numbers of each column may lie on: the declared decimals, or round steps if
-    finer.
+    """The points that numbers of a column may lie on: declared decimals, or round steps if finer.
 
     Zero and round numbers are points wherever the bounds are, for there rows pile up; so are the
-    bounds. Special and missing values are points of their own, after those of the numbers."""
+    bounds. Special and missing values are points of their own, after those of the numbers.
+    """
 
     names: tuple[str, ...]
     low: np.ndarray
@@ -129,9 +128,8 @@ class Lattice:
             step.append(wanted)
             first.append(start)
             digits.append(max(0, -math.floor(math.log10(wanted))) if round_ones else None)
-            sizes.append(
-                math.ceil((column.max - start) / wanted - 1e-6) + 1
-            )  # the last is the upper bound
+            # The last is the upper bound.
+            sizes.append(math.ceil((column.max - start) / wanted - 1e-6) + 1)
         bounds = MinMax.of(schema)
         domain = Codec(schema).domain
         kinds = tuple(domain.special(number) for number in range(len(domain.numerical)))
@@ -164,9 +162,8 @@ class Lattice:
         """The point of every number, special ones included, [rows, numerical]."""
         points = self.points(table.numbers)
         special = [column for column, names in enumerate(self.kinds) if names]
-        codes = table.codes.T[
-            table.codes.shape[1] - len(special) :
-        ]  # kinds are the last axes of a table
+        # Kinds are the last axes of a table.
+        codes = table.codes.T[table.codes.shape[1] - len(special) :]
         for column, kinds in zip(special, codes, strict=True):
             points[:, column] = np.where(
                 kinds > 0, self.sizes[column] + kinds - 1, points[:, column]
@@ -179,8 +176,7 @@ class Lattice:
         return tuple(size + len(names) for size, names in zip(self.sizes, self.kinds, strict=True))
 
     def parts(self, column: int, runs: np.ndarray) -> list[Part]:
-        """Runs [start, stop) of points of one column as the numbers or special values they
-        cover."""
+        """Runs [start, stop) of points of one column as the numbers or special values in them."""
         size = self.sizes[column]
         lows, highs = self.at(column, np.stack([runs[:, 0], runs[:, 1] - 1])).tolist()
         return [
@@ -195,13 +191,13 @@ class Ranks:
 
     The points of a column are cut into runs; a run owns as wide a piece of [0, 1] as it has mass. A
     single point that many rows share is a run of its own, and everything inside its piece maps back
-    to exactly it."""
+    to exactly it.
+    """
 
     lattice: Lattice
     starts: tuple[np.ndarray, ...]  # per column: the first point of each run
-    heights: tuple[
-        np.ndarray, ...
-    ]  # per column: the share of rows below each run, and 1 at the end
+    # Per column: the share of rows below each run, and 1 at the end.
+    heights: tuple[np.ndarray, ...]
 
     def positions(self, table: Table) -> Int32[np.ndarray, "rows numerical"]:
         found = np.empty(table.numbers.shape, np.int32, order="F")
@@ -275,8 +271,7 @@ class Ranks:
         ]
 
     def bins(self, wanted: int) -> list[np.ndarray]:
-        """Grid positions that cut each column into about `wanted` equal bins, never inside a single
-        point."""
+        """Grid positions that cut columns into about `wanted` equal bins, never inside a point."""
         return [self._bins(column, wanted) for column in range(len(self.starts))]
 
     def _bins(self, column: int, wanted: int) -> np.ndarray:
@@ -329,8 +324,7 @@ def _numerical(schema: Schema) -> list[NumberRule]:
 
 
 def _step(column: NumberRule, from_bound: bool) -> float:
-    """How far apart points are: the declared unit, or more where that would make more than FINEST
-    of them."""
+    """How far apart points are: the declared unit, or more if that made over FINEST of them."""
     span = column.max - column.min
     finest = span / FINEST or span  # a span so small that its parts underflow has two points
     if column.decimals is not None and 10.0**-column.decimals >= finest:
@@ -343,11 +337,11 @@ def _step(column: NumberRule, from_bound: bool) -> float:
 
 
 def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """A number in [0, 1) per row and column, mixed from that row's own cells, to spread equal
-    values.
+    """A number in [0, 1) per row and column, mixed from the row's own cells: equal values spread.
 
     It is no randomness, only a public scattering, and no other row or position in the table enters
-    it."""
+    it.
+    """
     mixed = np.full(len(points), 0x9E3779B97F4A7C15, np.uint64)
     for column in (*points.T, *codes.T):
         mixed ^= column.astype(np.uint64)
@@ -355,15 +349,13 @@ def _own_fraction(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
     fractions = np.empty(points.shape, order="F")
     for number in range(points.shape[1]):
         own = _mix(mixed + np.uint64(number + 1))
-        fractions[:, number] = (
-            own >> np.uint64(11)
-        ) / 2.0**53  # 53 bits: the nearest float is below one
+        # 53 bits: the nearest float is below one.
+        fractions[:, number] = (own >> np.uint64(11)) / 2.0**53
     return fractions
 
 
 def _mix(bits: np.ndarray) -> np.ndarray:
-    """The finishing steps of the splitmix64 generator, in place: every bit given changes every
-    bit."""
+    """The last steps of the splitmix64 generator, in place: every bit given changes every bit."""
     bits ^= bits >> np.uint64(30)
     bits *= np.uint64(0xBF58476D1CE4E5B9)
     bits ^= bits >> np.uint64(27)

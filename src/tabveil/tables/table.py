@@ -1,7 +1,8 @@
 """Tables as arrays: every cell becomes a code or a number the schema allows, and back.
 
 Encoding is total and row-wise: no cell content raises, and what a row becomes depends on that row
-alone."""
+alone.
+"""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -64,8 +65,7 @@ class Domain:
 
     @property
     def kinds(self) -> tuple[int | None, ...]:
-        """For each number, the axis that tells its special and missing values apart, if it has
-        any."""
+        """For each number, the axis that tells apart its special and missing values, if any."""
         places = {axis.name: place for place, axis in enumerate(self.axes)}
         return tuple(places.get(kind_axis(name)) for name in self.numerical)
 
@@ -95,8 +95,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Values of one column that share codes, and how often each value stands behind its code.
-    Public.
+    """Values of one column that share codes, and how often each stands behind its code. Public.
 
     >>> grouping = Grouping(("a", "rare"), np.array([0, 1, 1], np.int32), np.array([9.0, 3, 1]))
     >>> grouping.drawn(np.array([1, 1, 1, 1]), np.random.default_rng(0)).tolist().count(1)
@@ -132,8 +131,7 @@ class Grouping:
 
     @property
     def chances(self) -> Numbers:
-        """How often each value comes, among those that share its code; never nothing for a whole
-        code."""
+        """How often each value comes, among those of its code; never nothing for a whole code."""
         weights = np.maximum(self.weights, 0.0)
         whole = np.bincount(self.group, weights, minlength=len(self.names))
         return np.where(whole[self.group] > 0, weights, 1.0)
@@ -141,8 +139,7 @@ class Grouping:
     def drawn(
         self, codes: Codes, random: np.random.Generator, allowed: NDArray[np.bool_] | None = None
     ) -> Codes:
-        """A value behind each code, as often as the weights say; only an allowed one, if that is
-        told."""
+        """A value behind each code, as often as the weights say; only an allowed one, if told."""
         found = np.zeros(len(codes), np.int32)
         chances = self.chances if allowed is None else self.chances * allowed
         for code in np.unique(codes):
@@ -163,7 +160,8 @@ class Codec:
     """Translates between Arrow tables and encoded tables, by the schema alone.
 
     Columns with more values than can be crossed with everything are given a `Grouping`: a public
-    map from their values to fewer codes, and how often each value stands behind its code."""
+    map from their values to fewer codes, and how often each value stands behind its code.
+    """
 
     def __init__(self, schema: Schema, groupings: Mapping[str, Grouping] | None = None) -> None:
         self.schema = schema
@@ -212,8 +210,7 @@ class Codec:
     def ungrouped(
         self, table: Table, random: np.random.Generator, allowed: Mapping[str, NDArray[np.bool_]]
     ) -> Table:
-        """The same rows with a value drawn behind each code of a group; only allowed ones, where
-        told."""
+        """The same rows, a value drawn behind each code of a group; only allowed ones, if told."""
         codes = table.codes.copy()
         for place, name in enumerate(self._categories):
             if name in self.groupings:
@@ -223,8 +220,7 @@ class Codec:
         return Table(codes, table.numbers)
 
     def decode(self, table: Table, random: np.random.Generator | None = None) -> pa.Table:
-        """The Arrow table in schema order, of rows without groups; its types follow from the
-        schema.
+        """The Arrow table in schema order, of rows without groups; types follow from the schema.
 
         What the schema leaves open, such as new ids, is drawn from `random`.
         """
