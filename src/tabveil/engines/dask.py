@@ -1,5 +1,4 @@
-"""Sums over the rows on a Dask cluster: workers read their own pieces and send back whole
-numbers."""
+"""Sums over rows on a Dask cluster: workers read their own pieces and send back whole numbers."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,8 +28,7 @@ PATIENCE = "20s"  # with a scheduler that does not answer
 
 
 class Dask(Engine):
-    """The cluster at an address; else the one this program is connected to; else one on this
-    machine.
+    """A cluster at an address; else the one this program is connected to; else one on this machine.
 
     A worker that dies is replaced by Dask, and what it had counted is counted again.
     """
@@ -49,9 +47,8 @@ class Dask(Engine):
                 self._client = distributed.get_client()
                 return self
             except ValueError:
-                seen_here = (
-                    "127.0.0.1:0"  # the dashboard: on any free port, and from this machine alone
-                )
+                # The dashboard: on any free port, and from this machine alone.
+                seen_here = "127.0.0.1:0"
                 cluster = distributed.LocalCluster(
                     n_workers=cores(), threads_per_worker=1, dashboard_address=seen_here
                 )

@@ -1,5 +1,4 @@
-"""What every engine promises: what is counted in each batch, summed over all batches, wherever they
-lie."""
+"""What every engine promises: what is counted in each batch, summed over all, wherever they lie."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -20,8 +19,7 @@ process."""
 
 
 class Engine(ABC):
-    """Where rows are counted. Only sums of whole numbers come back, so every engine gives the same
-    bits."""
+    """Where rows are counted; only sums of whole numbers come back, the same bits on any engine."""
 
     def __enter__(self) -> Self:
         return self
@@ -63,8 +61,7 @@ def sums_of(batches: Iterable[pa.Table], count: Count) -> Sums:
 
 
 def sums_or_trouble(batches: Iterable[pa.Table], count: Count) -> Sums | Trouble:
-    """Like `sums_of` on a worker, whose own errors would be logged with the rows they happened
-    on."""
+    """Like `sums_of` on a worker, whose errors would be logged with the rows they happened on."""
     try:
         return sums_of(batches, count)
     except TabveilError as problem:

@@ -1,5 +1,4 @@
-"""Sums over the rows on Spark: `mapInArrow` counts where the partitions lie, whole numbers come
-back."""
+"""Sums over rows on Spark: `mapInArrow` counts where partitions lie, whole numbers come back."""
 
 import os
 import sys

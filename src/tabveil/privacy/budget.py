@@ -104,8 +104,7 @@ def delta_of(rho: Fraction | float, epsilon: float) -> float:
 
 
 def rounded_up(number: Fraction) -> float:
-    """The number with four digits, and never less than it was: a promise must not shrink as it is
-    printed.
+    """The number with four digits, never less than it was: a promise must not shrink when printed.
 
     >>> rounded_up(Fraction(100832345, 10**8)), rounded_up(Fraction(1e-9))
     (1.009, 1e-09)
@@ -126,8 +125,7 @@ def gaussian_scale(rho: Fraction, sensitivity_squared: int) -> float:
 
 
 def selection_scale(rho: Fraction, picks: int, sensitivity: int) -> float:
-    """The β of a noisy top-`picks` that costs at most ρ: picks·D²/(2β²) ≤ ρ
-    (docs/proofs/selection.md)."""
+    """The β of a noisy top-`picks` costing ≤ ρ: picks·D²/(2β²) ≤ ρ (docs/proofs/selection.md)."""
     return _scale(
         rho, _count("The number of picks", picks) * _count("The sensitivity", sensitivity) ** 2
     )
@@ -158,8 +156,7 @@ def _log_delta(rho: float, epsilon: float) -> float:
 
 
 def _last_before(passed: Callable[[float], bool]) -> tuple[float, float]:
-    """Neighbouring floats around the point from which on `passed` holds, searched down to
-    1e-300."""
+    """Neighbouring floats around where `passed` begins to hold, searched down to 1e-300."""
     low = high = 1.0
     while not passed(high):
         low, high = high, high * 2

@@ -3,7 +3,8 @@
 Nothing but this module draws privacy noise (`tests/test_layers.py`). What a draw costs is worked
 out twice: by our own formula, which sets its scale, and by the privacy map of the OpenDP
 measurement that draws. If the second says more than is charged, nothing is charged and nothing is
-drawn."""
+drawn.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +33,7 @@ class NoisyAnswer(NamedTuple):
 
 
 class Door:
-    """Where one release buys its looks: an allowance to charge, whom to protect, a source of
-    noise."""
+    """Where one release buys its looks: an allowance to charge, whom to protect, a noise source."""
 
     def __init__(
         self, allowance: Allowance, protection: Protection, noise: Noise | None = None
@@ -122,11 +122,11 @@ class Door:
         least: Callable[[float], int],
         delta: float,
     ) -> list[list[str]]:
-        """Of each tally the names that clearly many rows hold, for ρ and δ
-        (docs/proofs/discovery.md).
+        """Of each tally the names clearly many rows hold, for ρ and δ (docs/proofs/discovery.md).
 
         `least` gives, for the scale of the noise, the noisy count from which on a name is given
-        out."""
+        out.
+        """
         scale = gaussian_scale(rho, squared)
         _hold_against(rho, gaussian_cost(scale, squared), what)
         needed = least(scale)

@@ -1,5 +1,4 @@
-"""Noisy answers of an unfinished fit, so that a run that was killed goes on without paying for them
-again."""
+"""Noisy answers of an unfinished fit: a killed run goes on without paying for them again."""
 
 import os
 from collections.abc import Sequence
@@ -40,7 +39,8 @@ class Journal:
     """A file beside the ledger with every answer that one fit has bought so far, in order.
 
     An answer is on disk before anyone uses it. The ledger's lock keeps other processes out of it
-    too."""
+    too.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -48,8 +48,7 @@ class Journal:
         self._next = 0
 
     def recall(self, charge: Charge, asked: str) -> Bought | None:
-        """The answer to the next question, if it was bought before; None if all answers were given
-        out."""
+        """The answer to the next question if it was bought before; None if all were given out."""
         if self._next == len(self.bought):
             return None
         found = self.bought[self._next]

@@ -1,5 +1,4 @@
-"""What was spent on a data set, written down before anyone looks, so that nothing spent is ever
-forgotten."""
+"""What was spent on a data set, written before anyone looks, so that nothing is ever forgotten."""
 
 import math
 import threading
@@ -41,8 +40,7 @@ _one_at_a_time = threading.RLock()
 
 
 class Place(NamedTuple):
-    """A point in the life of a ledger file: the hashes of its first and last line, and their
-    number."""
+    """A point in the life of a ledger file: hashes of its first and last line, and their number."""
 
     first: str
     lines: int
@@ -50,8 +48,7 @@ class Place(NamedTuple):
 
 
 class Ledger:
-    """An append-only account of ρ that refuses to overspend; a copy of it can be read but cannot
-    spend."""
+    """An append-only account of ρ, refusing to overspend; a copy can be read but cannot spend."""
 
     def __init__(self, account: "Account", file: "LedgerFile | None", closed: str = "") -> None:
         self._account, self._file = account, file
@@ -66,8 +63,7 @@ class Ledger:
     def open(
         cls, path: str | Path, relation: Relation | str, limit: Budget | None = None
     ) -> "Ledger":
-        """Start or continue the ledger at `path`, and keep every other process out until it is
-        closed."""
+        """Start or continue the ledger at `path`, keeping other processes out until it closes."""
         relation = relation_named(relation)
         file = LedgerFile(Path(path))
         try:
@@ -112,7 +108,8 @@ class Ledger:
         """Room for one release to spend up to ρ here; refused at once if the ledger has less left.
 
         `request` says all that the release will be made from. On disk, answers are then kept in a
-        journal, and the same request goes on from those of a run that did not end."""
+        journal, and the same request goes on from those of a run that did not end.
+        """
         self._require_one_unit(details.get("unit", ONE_ROW))
         journal = None
         if self._file and request is not None:
@@ -198,8 +195,7 @@ class Ledger:
         return rest
 
     def _left_beside(self, limit: Budget, delta: Fraction) -> Fraction:
-        """What the limit leaves once mechanisms use up δ more; the rest of δ serves the
-        conversion."""
+        """What the limit leaves once mechanisms use up δ more; the rest of δ is for conversion."""
         rest = below(limit.delta, self.delta_spent + delta)
         if rest <= 0:
             return Fraction(0)
@@ -269,8 +265,7 @@ class Allowance:
     def charge(
         self, what: str, rho: Fraction, mechanism: str, **details: str | int | float | bool
     ) -> Charge:
-        """Charge the ledger, the label under `for`; refuse beyond the cap or beyond the ledger's
-        limit."""
+        """Charge the ledger, the label under `for`; refuse beyond the cap or the ledger's limit."""
         with _one_at_a_time:
             self._require_left(what, rho)
             charge = self.ledger.charge(what, rho, mechanism, **self._all(details))

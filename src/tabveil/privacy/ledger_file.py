@@ -1,5 +1,4 @@
-"""A ledger on disk: a locked file of chained lines that survives kills, full disks and curious
-editors."""
+"""A ledger on disk: locked, chained lines that survive kills, full disks and curious editors."""
 
 import errno
 import fcntl
@@ -28,8 +27,7 @@ HEADER_START = json.dumps({"format": FORMAT}, separators=(",", ":"))[:-1].encode
 
 @dataclass(frozen=True)
 class Charge:
-    """One thing that was paid for; `details` holds public settings, never anything computed from
-    rows."""
+    """One thing that was paid for; `details` holds public settings, nothing computed from rows."""
 
     what: str
     rho: Fraction
@@ -39,8 +37,7 @@ class Charge:
 
     @property
     def delta(self) -> Fraction:
-        """The δ that the mechanism itself uses up, such as by naming values that were not
-        public."""
+        """The δ that the mechanism itself uses up, as by naming values that were not public."""
         return Fraction(self.details.get("delta", 0))
 
     @property
@@ -66,12 +63,12 @@ class Account:
 
 
 class LedgerFile:
-    """A locked JSON-lines file whose every line carries the hash of the one before and a check of
-    itself.
+    """A locked JSON-lines file; each line carries the hash of the one before and a check of itself.
 
     Salt makes each line another, also where the same is charged to two copies in the same second.
     Lines taken off the end whole cannot be noticed from the file alone: keep it where only its
-    owner writes."""
+    owner writes.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self.owner = path, os.getpid()
@@ -109,8 +106,7 @@ class LedgerFile:
         return account
 
     def continue_account(self) -> Account | None:
-        """What an existing file holds, its torn last line repaired; None if there is nothing
-        yet."""
+        """What an existing file holds, its torn last line repaired; None if there is nothing."""
         content = read_all(self.handle)
         account, good = parse(content, self.path)
         self.lines = account.lines if account else []
@@ -157,9 +153,8 @@ class LedgerFile:
 
     def _append(self, line: bytes, what: str) -> None:
         self._require_in_place()
-        self.usable = (
-            False  # and so it stays if anything below is cut short in a way that we cannot undo
-        )
+        # It stays so if anything below is cut short in a way that we cannot undo.
+        self.usable = False
         try:
             write_all(self.handle, line)
             os.fsync(self.handle)

@@ -21,8 +21,7 @@ WORTH_A_THREAD = 256
 
 
 class Noise(Protocol):
-    """What the curator needs; `private` says whether a release made with it may leave the
-    building."""
+    """What the curator needs; `private`: whether a release made with it may leave the building."""
 
     @property
     def private(self) -> bool: ...
@@ -35,13 +34,11 @@ class Noise(Protocol):
         """Counts of the same shape, each with fresh discrete Gaussian noise of this scale."""
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
-        """Distinct positions of high scores, in the order picked, each by the exponential
-        mechanism."""
+        """Distinct positions of high scores, in order picked, each by the exponential mechanism."""
 
 
 class OpenDPNoise:
-    """OpenDP's exact samplers; they cannot be seeded, so draws may come in any order, from any
-    thread."""
+    """OpenDP's exact samplers, which cannot be seeded: draws may come in any order and thread."""
 
     private = True
     threads = os.cpu_count() or 1
@@ -50,7 +47,8 @@ class OpenDPNoise:
         """Counts plus discrete Gaussian noise; ρ = Δ²/(2·scale²). Proof in docs/proofs/gaussian.md.
 
         Noise is independent from cell to cell: a long array is cut into pieces that are noised side
-        by side."""
+        by side.
+        """
         whole, add_noise = _whole_numbers(counts), _gaussian(scale)
         pieces = np.array_split(
             whole.ravel(), max(1, min(self.threads, whole.size // WORTH_A_THREAD))
@@ -60,8 +58,10 @@ class OpenDPNoise:
         return np.concatenate(noisy).reshape(whole.shape)
 
     def top(self, scores: Integers, picks: int, scale: float) -> Integers:
-        """Positions of `picks` high scores; ρ = picks·D²/(2·scale²). Proof in
-        docs/proofs/selection.md."""
+        """Positions of `picks` high scores; ρ = picks·D²/(2·scale²).
+
+        Proof in docs/proofs/selection.md.
+        """
         whole = _whole_numbers(scores)
         if whole.ndim != 1 or not 1 <= picks <= whole.size:
             raise InvalidInput(

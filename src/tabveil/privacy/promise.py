@@ -1,5 +1,4 @@
-"""What is promised, and to whom: a budget, what counts as neighbours, and whose rows belong
-together."""
+"""What is promised, to whom: a budget, what counts as neighbours, whose rows belong together."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,17 +24,15 @@ class Person(Protocol):
 
 @dataclass(frozen=True)
 class Protection:
-    """Which tables must look alike: the neighbour relation, and the most rows that one person can
-    have.
+    """Which tables must look alike: the neighbour relation, and the most rows one person can have.
 
     >>> Protection(Relation.SUBSTITUTE, person="patient", rows_per_person=3).change
     'all rows of one patient replaced by as many others'
     """
 
     relation: Relation = Relation.ADD_REMOVE
-    person: str | None = (
-        None  # the column that says whose row it is, where people are protected whole
-    )
+    # The column that says whose row it is, where people are protected whole.
+    person: str | None = None
     rows_per_person: int = 1
 
     @classmethod
@@ -76,8 +73,7 @@ class Protection:
         return queries * self.cells_moved(if_replaced) * self.rows_per_person**2
 
     def noise_of(self, queries: int, rho: Fraction, if_replaced: int = 2) -> float:
-        """The standard deviation of the noise when so many queries are measured together for ρ.
-        Public."""
+        """The noise's standard deviation if so many queries are measured for ρ together. Public."""
         return gaussian_scale(rho, self.squared(queries, if_replaced))
 
 

@@ -1,5 +1,4 @@
-"""Frames that lie on a cluster: Dask and Spark. Their rows are counted there and never come
-here."""
+"""Frames that lie on a cluster, Dask and Spark: rows are counted there and never come here."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -14,7 +14,8 @@ class Contributions:
 
     Rows without a name are dropped: nobody knows whose they are, so that no bound could be kept.
     Which rows of a person are kept depends on that person's rows alone, so a table without the
-    person keeps exactly the same rows of everybody else."""
+    person keeps exactly the same rows of everybody else.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most

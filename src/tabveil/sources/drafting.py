@@ -18,8 +18,7 @@ MOST_DRAFTED_DECIMALS = 6
 
 
 def draft_schema(data: object, *, public: bool) -> dict[str, Any]:
-    """A schema to fill in: names and types, or also the data's own values and bounds if those are
-    public."""
+    """A schema to fill in: names and types; also the data's own values and bounds if public."""
     source = Source.whole(data)
     seen = {name: _Seen() for name in source.columns}
     with explained("the table could not be looked at.", UNFORESEEN):

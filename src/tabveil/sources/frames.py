@@ -162,9 +162,8 @@ def _from_cells(cells: Iterable[object]) -> pa.Array:
     values = list(cells)
     if set(map(type, values)) <= {str, bytes, float, type(None)}:
         try:
-            return pa.array(
-                values, pa.large_binary(), from_pandas=True
-            )  # the same as below, faster
+            # The same as below, faster.
+            return pa.array(values, pa.large_binary(), from_pandas=True)
         except Exception:  # numbers, or texts that are not valid Unicode
             pass
     texts = pa.array([_cell(value) for value in values], pa.large_binary())
@@ -216,8 +215,7 @@ def _is_span(value: object) -> bool:
 
 
 def _time(value: Any) -> tuple[str, int] | None:
-    """What an object of time is (a part of `Objects`), in microseconds; None for any other
-    object."""
+    """What an object of time is (a part of `Objects`), in microseconds; None for others."""
     try:
         if not isinstance(
             value, datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64

@@ -29,8 +29,7 @@ class Reader(ABC):
     def batches(
         self, columns: Sequence[str], rows: int, on_progress: OnProgress
     ) -> Iterator[pa.Table]:
-        """Tables with these columns; of any number of rows, about `rows` where that can be
-        chosen."""
+        """Tables with these columns, of any number of rows; about `rows` where one can choose."""
 
     @abstractmethod
     def count(self, column: str) -> int:

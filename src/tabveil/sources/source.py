@@ -70,8 +70,7 @@ class Source:
         return replace(self, columns=tuple(columns))
 
     def split(self, pieces: int) -> "list[Source]":
-        """About so many sources that together hold every row once, each able to be read
-        elsewhere."""
+        """About so many sources that together hold every row once, each readable elsewhere."""
         if self.bound and pieces > 1:
             raise InvalidInput(
                 "Rows of one person are counted in one stream, so the table cannot be split.",
@@ -83,8 +82,7 @@ class Source:
     def batches(
         self, rows: int | None = None, on_progress: OnProgress = lambda share: None
     ) -> Iterator[pa.Table]:
-        """The schema's columns in schema order, at most `rows` rows at a time; at least one
-        batch."""
+        """The schema's columns in schema order, at most `rows` rows a batch; at least one batch."""
         rows = rows or ROWS * min(4, max(1, 16 // max(1, len(self.columns))))
         empty = True
         with explained(f"{self.reader.what} could not be read to its end.", self.reader.advice):
@@ -122,7 +120,8 @@ class Source:
         """Of files only what the file system says, so that an unfinished run knows its table again.
 
         Answers about two versions of a file should not be mixed: that would be as private, but no
-        table at all. Frames in memory cannot be told apart without a look."""
+        table at all. Frames in memory cannot be told apart without a look.
+        """
         files = self.reader.files_here()
         return [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
 

@@ -24,8 +24,7 @@ PERSONAL = re.compile(r"@|\d{5}")  # addresses, and numbers of people and things
 
 
 class CsvFile(Reader):
-    """Comma-separated text: every cell is bytes, and rows with too few or too many cells are
-    skipped."""
+    """Comma-separated text: cells are bytes; rows with too few or too many cells are skipped."""
 
     advice = "Check that every quote is closed and that no row is longer than 32 MB."
     is_text = True
@@ -94,16 +93,14 @@ class CsvFile(Reader):
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
-    """Whether a first line looks like a row of cells rather than like names; asked of that line
-    alone."""
+    """Whether a first line looks like cells rather than names; asked of that line alone."""
     return len(set(names)) < len(names) or any(
         CELL.fullmatch(n.strip()) or PERSONAL.search(n) for n in names
     )
 
 
 class _ValidText(io.RawIOBase):
-    """The bytes of a file with invalid UTF-8 replaced, because pyarrow cannot skip a row that holds
-    any."""
+    """A file's bytes with invalid UTF-8 replaced: pyarrow cannot skip a row that holds any."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.ready = file, b""

@@ -146,8 +146,7 @@ class ParquetFiles(Reader):
 
 
 def _together(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The same rows in fewer batches where files or row groups are short; every batch costs its own
-    sums."""
+    """The same rows in fewer batches where files or row groups are short; each costs its sums."""
     held: list[pa.Table] = []
     for table in tables:
         size = sum(part.num_rows for part in held)
