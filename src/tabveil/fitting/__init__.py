@@ -1,2 +1,1 @@
-"""From a schema and a budget to a release: the loop, its optimiser, the presets, and what to
-expect."""
+"""From a schema and a budget to a release: the loop, its optimiser, presets, and what to expect."""

@@ -1,7 +1,8 @@
 """JAX and the device it runs on: set up once, and woken early, for a GPU takes seconds to wake.
 
 JAX is imported inside functions, so that the driver of a GPU can be called while JAX itself is
-loaded."""
+loaded.
+"""
 
 import ctypes
 import os
@@ -24,23 +25,20 @@ def set_up() -> None:
             / "programs"
         )
         jax.config.update("jax_compilation_cache_dir", str(cache))
-    jax.config.update(
-        "jax_persistent_cache_min_compile_time_secs", 0
-    )  # on a GPU even small ones add up
+    # On a GPU even small programs add up.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     # A fit needs a few hundred megabytes of a GPU; without this JAX takes three quarters of it.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
 def wake_driver() -> None:
-    """Open the first GPU if JAX would use one: JAX asks its driver for the same, while all threads
-    wait."""
+    """Open the first GPU if JAX would use one: JAX itself opens it while all threads wait."""
     if find_spec("jax_plugins") and os.environ.get("JAX_PLATFORMS") != "cpu":
         Thread(target=_open_first_gpu).start()
 
 
 def wake() -> None:
-    """Let JAX find its device and move something there, while others import modules or read
-    rows."""
+    """Let JAX find its device and move something there, while modules load and rows are read."""
     import jax
     import numpy as np
 

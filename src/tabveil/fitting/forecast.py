@@ -1,9 +1,9 @@
-"""What a fit would measure and how far off it would be, from public things alone: no table is
-opened.
+"""What a fit would measure, and how far off, from public things alone: no table is opened.
 
 What is bought is what the preset itself says. The error model behind the prediction was made for
 the default preset and is empirical: its constants were fitted to nine releases of three tables
-(docs/plan.md)."""
+(docs/plan.md).
+"""
 
 import math
 from dataclasses import dataclass
@@ -34,10 +34,8 @@ UNRESOLVED = 0.85  # of the rows in runs too thin to be cut further lie elsewher
 JOINT = 0.9
 STEEP = 1.75  # where the k-th largest cell has a share like k to the power of minus this
 DEPENDENCE = 0.085  # what a table loses at most if its two columns are taken as independent
-FLOOR_CATEGORY, FLOOR_NUMBER = (
-    0.001,
-    0.012,
-)  # what remains without any noise: 2,000 relaxed rows, finite bins
+# What remains without any noise: 2,000 relaxed rows, finite bins.
+FLOOR_CATEGORY, FLOOR_NUMBER = 0.001, 0.012
 FLOOR_SURFACE = 0.023  # the same for two numbers, whose shape inside a bin is not known
 PROGRAM = 700_000_000  # bytes that the program needs whatever the schema
 START = 5.0  # seconds: imports and compiled programs
@@ -48,8 +46,7 @@ SMALLEST, LARGEST = 1e-3, 100.0  # the ε between which `epsilon_for` searches
 
 @dataclass(frozen=True)
 class ColumnForecast:
-    """One column: how finely it is counted, the noise on each count as a share of all rows, its
-    error."""
+    """One column: how finely it is counted, noise per count as a share of all rows, its error."""
 
     name: str
     kind: str
@@ -60,8 +57,7 @@ class ColumnForecast:
 
 @dataclass(frozen=True)
 class PairForecast:
-    """One cross-table of two columns: its cells, the noise on each if measured, its predicted
-    error."""
+    """One cross-table of two columns: its cells, noise on each if measured, its predicted error."""
 
     first: str
     second: str
@@ -93,8 +89,7 @@ class Expected:
 
     @property
     def error(self) -> float:
-        """The mean error over all cross-tables of two columns, or over columns where there is only
-        one."""
+        """The mean error over all cross-tables of two columns, or that of an only column."""
         parts = self.pairs or self.columns
         return sum(part.error for part in parts) / len(parts)
 
@@ -205,8 +200,7 @@ def epsilon_for(schema: Schema, error: float, **settings: Any) -> Forecast:
 
 
 def summary_tables(found: Forecast) -> list[Grid | str]:
-    """The forecast for the terminal: what is bought, the worst columns and pairs, and the bottom
-    line."""
+    """The forecast for the terminal: what is bought, worst columns and pairs, the bottom line."""
     spending = Grid(
         "spent on", "asked", "share", "noise, rows", box=SIMPLE, title="What would be measured"
     )
@@ -264,8 +258,7 @@ def _expected(outlook: Outlook, rows: int) -> Expected:
 
 
 def _column(column: CountedColumn, rows: int) -> ColumnForecast:
-    """A single column: noise on every category; for numbers, rows in runs too thin to be cut
-    further."""
+    """A single column: noise on each category; of numbers, rows in runs too thin to cut further."""
     noise = column.noise / rows
     if column.kind == "categorical":
         error = min(0.5, KEPT * _raw(column.cells, noise)) + FLOOR_CATEGORY
@@ -286,21 +279,18 @@ def _pair(one: ColumnForecast, two: ColumnForecast, noise: float) -> PairForecas
 
 
 def _raw(cells: int, noise: float) -> float:
-    """The expected total variation of a table with this noise on every cell, as a share of all
-    rows."""
+    """The expected total variation of a table with this noise per cell, as a share of all rows."""
     return cells * noise * MEAN_OF_NOISE / 2
 
 
 @lru_cache(maxsize=4096)
 def _sparse(cells: int, noise: float) -> float:
-    """The same for a cross-table, most of whose cells are nearly empty and are kept so by the
-    fit."""
+    """The same for a cross-table, most of whose cells are nearly empty and kept so by the fit."""
     shares = np.arange(1.0, cells + 1) ** -STEEP
     return float(np.minimum(shares / shares.sum(), JOINT * noise).sum() / 2)
 
 
 def _seconds(outlook: Outlook, rows: int) -> float:
-    """A rough time on two cores: start-up, the steps of the optimiser, reading and counting
-    rows."""
+    """A rough time on two cores: start-up, steps of the optimiser, reading and counting rows."""
     a_row = READING * len(outlook.columns) + COUNTING * outlook.counts
     return START + outlook.multiplications / FLOPS + rows * a_row

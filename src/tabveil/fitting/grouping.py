@@ -24,8 +24,7 @@ CLEARLY = 6  # standard deviations of the noise that such a value must stand abo
 
 
 def large_columns(schema: Schema) -> list[str]:
-    """The columns whose values are grouped: too many for cross-tables, or grouped by the schema.
-    Public."""
+    """The columns whose values are grouped: by the schema, or too many for cross-tables. Public."""
     return [name for name, c in schema.categories.items() if c.groups or c.declared > LARGE]
 
 
@@ -44,8 +43,7 @@ def grouping_spending(
 
 
 def learn_groupings(curator: Curator, schema: Schema, rho: Fraction) -> dict[str, Grouping]:
-    """Count the values of all large columns once, with noise, and group them by what the counts
-    say."""
+    """Count the values of all large columns once, with noise, and group them by these counts."""
     names = large_columns(schema)
     if not names:
         return {}
@@ -59,8 +57,7 @@ def learn_groupings(curator: Curator, schema: Schema, rho: Fraction) -> dict[str
 
 
 def widest(schema: Schema) -> Schema:
-    """The schema of the table that is fitted, if counts let as many values as may be stand alone.
-    Public."""
+    """The schema of the fitted table if counts let as many values as may be stand alone. Public."""
     codecs = {name: schema.categories[name] for name in large_columns(schema)}
     return reduced(schema, {n: grouped(c, np.ones(len(c.labels)), 0.0) for n, c in codecs.items()})
 
@@ -100,8 +97,7 @@ def grouped(codec: CategoryCodec, counts: np.ndarray, scale: float) -> Grouping:
 
 
 def reduced(schema: Schema, groupings: Mapping[str, Grouping]) -> Schema:
-    """The schema of the table that is fitted: codes of groups in the place of values; no
-    constraints."""
+    """The schema of the table that is fitted: codes of groups instead of values, no constraints."""
     if not groupings:
         return schema
     columns = {

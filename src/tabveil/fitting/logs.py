@@ -1,5 +1,4 @@
-"""What a long run says about itself, through `logging`: public and noisy quantities, and quiet by
-default."""
+"""What a long run says of itself, by `logging`: public and noisy quantities; quiet by default."""
 
 import logging
 import os
@@ -28,8 +27,7 @@ def logged(watch: Callable[[Status], None]) -> Callable[[Status], None]:
 
 @contextmanager
 def log_file(path: Path | None) -> Iterator[None]:
-    """Append what is logged meanwhile to a file that only its owner can read; without a path, do
-    nothing."""
+    """Append what is logged meanwhile to a file that only its owner can read; no path, no file."""
     if path is None:
         yield
         return

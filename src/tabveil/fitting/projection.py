@@ -1,5 +1,4 @@
-"""Algorithm 1: fit a relaxed table to noisy answers. Sees noisy answers and public shapes, never
-rows."""
+"""Algorithm 1: fit a relaxed table to noisy answers. Sees those and public shapes, never rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,8 +23,7 @@ LOGIT_LIMIT = 20.0
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Annealing:
-    """How the projection is run: sharpness σ doubles from stage to stage (one stage keeps it
-    fixed).
+    """How the projection is run: sharpness σ doubles with each stage (one stage keeps it fixed).
 
     `cooling` multiplies the learning rate from stage to stage: sharp steps are decided by small
     moves. All this is data, not part of the compiled program: quick and thorough projections share
@@ -59,8 +57,7 @@ class Annealing:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Relaxed:
-    """A relaxed table: category logits and positions of numbers in [0, 1], one relaxed row per last
-    axis."""
+    """A relaxed table: category logits and numbers' positions in [0, 1]; rows on the last axis."""
 
     logits: Float[jax.Array, "cells rows"]
     positions: Float[jax.Array, "numerical rows"]
@@ -131,8 +128,7 @@ class Measured:
 
 
 class Progress(NamedTuple):
-    """What a projection reports: objective on noisy answers with hard thresholds, and steps
-    taken."""
+    """What a projection reports: objective on noisy answers, thresholds hard, and steps taken."""
 
     objective: jax.Array
     steps: jax.Array
@@ -147,11 +143,11 @@ def objective(table: Relaxed, measured: Measured, step: Step) -> Float[jax.Array
 
 @jax.jit
 def project(start: Relaxed, measured: Measured, annealing: Annealing) -> tuple[Relaxed, Progress]:
-    """The relaxed table that best explains the noisy answers; each stage starts where the last one
-    ended.
+    """The relaxed table that best explains noisy answers; each stage starts where the last ended.
 
     Of the tables at the start and at the end of every stage, the best on the noisy objective itself
-    (hard thresholds) is returned. The paper returns the last."""
+    (hard thresholds) is returned. The paper returns the last.
+    """
     optimiser = optax.scale_by_adam()
 
     def stage(number: jax.Array, carry: tuple) -> tuple:

@@ -33,7 +33,8 @@ def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -
 
     Level by level, runs of points are counted with noise, and those that hold clearly more rows
     than the noise of the next level are cut into shorter runs, down to single points. Counts of the
-    parts are made to add up to the whole, which was measured better."""
+    parts are made to add up to the whole, which was measured better.
+    """
     if not lattice.sizes:
         return Learnt(Ranks(lattice, (), ()), [], 0.0, rho)
     pieces = _first_runs(rho, len(lattice.sizes), total)
@@ -84,8 +85,7 @@ class Refining:
         return cls(runs, np.array([float(total)]), np.zeros(len(runs), int), [])
 
     def refine(self, counts: np.ndarray, level: int, following: float) -> None:
-        """Cut the runs that hold clearly more rows than the noise that follows; the rest is
-        done."""
+        """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
         mass = _consistent(counts, self.wholes, self.parents)
         wide = self.runs[:, 1] - self.runs[:, 0] > 1
         dense = wide & (mass > 6 * following) & (level + 1 < len(LEVELS))
@@ -104,21 +104,18 @@ def _points(start: int, stop: int) -> np.ndarray:
 
 
 def _first_runs(rho: Fraction, columns: int, total: int) -> int:
-    """Few runs, for errors of a distribution function add up over them; dense ones are cut
-    again."""
+    """Few runs, as errors of a distribution function add up over them; dense ones are cut again."""
     scale = (columns / (2 * float(rho * LEVELS[0]))) ** 0.5
     return int(np.clip(total / (32 * scale), 8, FIRST_RUNS))
 
 
 def _branches(run: np.ndarray, level: int) -> int:
-    """Into how many parts a run is cut, so that the last level reaches single points: there rows
-    pile up."""
+    """How many parts a run is cut into, so as to end at single points: there rows pile up."""
     return max(BRANCHES, math.ceil((run[1] - run[0]) ** (1 / (len(LEVELS) - level - 1)) - 1e-9))
 
 
 def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
-    """Each run cut into at most this many pieces of nearly equal length, at least one point
-    each."""
+    """Each run cut into at most so many pieces of nearly equal length, at least a point each."""
     cut = []
     for start, stop in runs:
         ends = np.linspace(start, stop, min(pieces, stop - start) + 1).round().astype(int)
@@ -128,8 +125,7 @@ def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
 
 
 def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Counts moved by equal amounts so that the parts add up to their whole, and none is
-    negative."""
+    """Counts moved by equal amounts so that parts add up to their whole and none is negative."""
     fitted = counts.copy()
     for parent, mass in enumerate(masses):
         part = parents == parent

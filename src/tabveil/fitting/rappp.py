@@ -57,8 +57,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Status:
-    """What a watcher sees while rows are read and after each round: public and noisy quantities
-    only."""
+    """What watchers see while rows are read and after rounds: public and noisy quantities only."""
 
     round: int
     rounds: int
@@ -100,7 +99,8 @@ def rappp(
     """Improve `start` round by round; only `curator` sees private rows, at a price each time.
 
     `known` holds answers from before the first round. `weight` says how much an answer counts in
-    the fit."""
+    the fit.
+    """
     table = start
     answers: list[Answer] = []
     room = [plan.room(family) + len(_asked(known, family)) for family in workload.families]
@@ -125,8 +125,7 @@ def rappp(
 
 
 def rehearse(workload: Workload, room: Sequence[int], rows: int) -> None:
-    """Compile what the rounds will run, on an empty table and without a step, while others count
-    rows."""
+    """Compile what rounds will run, on an empty table and without a step, as rows are counted."""
     domain = workload.domain
     logits = jax.device_put(np.zeros((domain.cells, rows), np.float32))
     positions = jax.device_put(np.zeros((len(domain.numerical), rows), np.float32))
@@ -144,8 +143,7 @@ def _worst(
     total: int,
     asked: np.ndarray,
 ) -> np.ndarray:
-    """The queries that `table` answers worst, beyond the error that measuring them would leave
-    anyway."""
+    """The queries that `table` answers worst, beyond the error that measuring them would leave."""
     family = ask.family
     shares = np.asarray(family.tally.of(_rows(table)), np.float64) / table.positions.shape[1]
     noise = curator.noise_of(family, ask.picks, ask.measure) * np.sqrt(2 / np.pi)

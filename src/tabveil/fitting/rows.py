@@ -23,8 +23,7 @@ class EncodedRows:
     def total(
         self, count: Callable[[Table], list[np.ndarray]], columns: Sequence[str] | None = None
     ) -> list[np.ndarray]:
-        """One pass over the rows: the sum of what is counted in each batch of these columns, or of
-        all."""
+        """One pass over rows: the sum of what is counted in each batch of these columns, or all."""
         if columns is None:
             return self.engine.total(self.source, Encoded(self.codec, count), self.on_progress)
         known = self.codec.schema.columns

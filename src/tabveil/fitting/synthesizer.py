@@ -55,7 +55,8 @@ class RAPpp:
     `epsilon` and `delta` are the whole promise; `seed` drives initialisation and optimiser, never
     noise. `ledger` names a file that several fits on the same data share, so that their costs add
     up. `engine` says where rows are counted: local, dask or spark; without it, where the table
-    lies."""
+    lies.
+    """
 
     release_: Release
     recalled_: int  # answers taken over from a run that did not end
@@ -90,12 +91,12 @@ class RAPpp:
         watch: Watch = lambda status: None,
         save: str | Path | None = None,
     ) -> Self:
-        """Spend the budget once on a table: pandas, polars, Arrow, Dask, Spark, or the path of a
-        file.
+        """Spend the budget once on a table: pandas, polars, Arrow, Dask, Spark, or a file's path.
 
         With `save`, the release is on disk before the fit counts as done. With a ledger file, a fit
         that was cut short goes on when it is asked for again: answers that were paid for are used,
-        not drawn anew."""
+        not drawn anew.
+        """
         return fit_with_noise(self, data, OpenDPNoise(), watch=watch, save=save)
 
     def sample(
@@ -124,8 +125,7 @@ class RAPpp:
         return self._fitted().measured()
 
     def report(self, path: str | Path | None = None) -> "Page":
-        """The page that may be passed on with the release: shows in a notebook, or is written to
-        `path`."""
+        """The page that may go with the release: shown in a notebook, or written to `path`."""
         from tabveil import report
 
         page = report.page(self._fitted())
@@ -134,15 +134,13 @@ class RAPpp:
         return page
 
     def plot(self, column: str) -> Any:
-        """An altair chart of one column: noisy counts with 95 % error bars against synthetic
-        rows."""
+        """An altair chart of a column: noisy counts with 95 % error bars against synthetic rows."""
         from tabveil.report import plot
 
         return plot.column(self._fitted(), column)
 
     def error(self, column: str) -> "pd.DataFrame":
-        """One column's noisy shares, their standard errors, and the synthetic shares, part by
-        part."""
+        """One column's noisy shares, their standard errors and the synthetic shares, by part."""
         from tabveil.report.evidence import Evidence
 
         return Evidence(self._fitted()).column(column)
@@ -202,8 +200,7 @@ class RAPpp:
 
 
 class RAP(RAPpp):
-    """Relaxed adaptive projection (2021): what the paper's method is on categorical columns
-    alone."""
+    """Relaxed adaptive projection (2021): the paper's method on categorical columns alone."""
 
     def __init__(self, schema: Schema, epsilon: float = 1.0, **settings: Any) -> None:
         super().__init__(schema, epsilon, **{"preset": "paper", **settings})
@@ -242,8 +239,7 @@ class Order:
         return Promise(Budget(self.epsilon, delta), protection)
 
     def request(self, source: Source, promise: Promise) -> str:
-        """All that a release is made from; two fits with the same request may share noisy
-        answers."""
+        """All that a release is made from; fits with the same request may share noisy answers."""
         budget = asdict(promise.budget)
         settings = budget, self.relation.value, self.preset_name, self.seed, version("tabveil")
         return json.dumps(
@@ -269,7 +265,8 @@ def fit_with_noise(
 ) -> Model:
     """What `RAPpp.fit` does, with any source of noise: for audits and tests, which listen there.
 
-    Not for users: a release is private only if its noise is, which `RAPpp.fit` sees to."""
+    Not for users: a release is private only if its noise is, which `RAPpp.fit` sees to.
+    """
     order, watch = model._order(), logged(watch)
     with model._engine_for(data) as engine:
         _require_one_stream(order.schema, engine)
@@ -353,8 +350,7 @@ def _require_one_stream(schema: Schema, engine: Engine) -> None:
 
 
 def _require_schema_paid(schema: Schema, protection: Protection, ledger: str | Path | None) -> None:
-    """Refuse a bought schema whose cost does not add up with that of the fit, or is not in its
-    ledger."""
+    """Refuse a bought schema whose cost does not add up with the fit's, or is not in its ledger."""
     found = schema.found
     if found is None:
         return

@@ -1,8 +1,8 @@
-"""The default: rank space, whole cross-tables chosen where the table is most wrong, few and cheap
-steps.
+"""The default: rank space, whole cross-tables where the table is most wrong, few and cheap steps.
 
 All rules below come from public things: the schema, ε and δ, and the (noisy or public) number of
-rows."""
+rows.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,8 +50,7 @@ COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budg
 
 @dataclass(frozen=True)
 class Share:
-    """A part of the budget that keeps the noise of single columns low: more of it where noise is
-    strong."""
+    """A part of the budget that keeps noise of single columns low: more where noise is strong."""
 
     least: Fraction
     most: Fraction
@@ -96,7 +95,8 @@ class Effort:
     """How hard the optimiser works, and in how much memory.
 
     It changes no charge: which looks are taken, and for how much each, is settled without it. It
-    does change how well the table fits what is known, and with it which queries look worst."""
+    does change how well the table fits what is known, and with it which queries look worst.
+    """
 
     rows: int = 2000  # of the relaxed table, where noise limits what they can show
     more_rows_from: float = 50_000.0  # strength; beyond it, half as many again
@@ -230,8 +230,7 @@ class Default:
     def outline(
         self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)
     ) -> Outline:
-        """What will be asked of these cross-tables; the rounds also get what rank space left
-        `unspent`."""
+        """What will be asked of these cross-tables; rounds also get what ranks left `unspent`."""
         rho, domain = task.rho, task.domain
         count, ranks = self.count_cost(task), self.ranks_cost(task, total)
         alone = self.alone_share.of(task, pairs.categorical, total)
@@ -332,8 +331,7 @@ class Default:
         rho: Fraction,
         strength: float,
     ) -> Plan:
-        """Few cross-tables where noise is strong, many where it is weak, in rounds of equal
-        size."""
+        """Few cross-tables where noise is strong, many where it is weak; rounds of equal size."""
         tables = min(candidates, max(4, int(strength ** (2 / 3) / 2)))
         if tables == 0:
             return Plan(Fraction(0), ())
@@ -358,8 +356,7 @@ class Default:
 def independent_columns(
     domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int
 ) -> Relaxed:
-    """A first table: categories of each axis as often as counted, numbers spread evenly over rank
-    space."""
+    """A first table: categories of axes as often as counted, numbers even over rank space."""
     random = np.random.default_rng(seed)
     logits = random.standard_normal((domain.cells, rows), np.float32)
     for axis, (offset, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
@@ -386,7 +383,8 @@ def evenly_within_bins(
     No bin gains or loses a row, so every cross-table stays as it was fitted; inside a bin the
     estimated distribution of the column says more than where the optimiser happened to leave the
     rows. A row gets as much room as its weight: one that hardly has the number must not take the
-    place of one that has."""
+    place of one that has.
+    """
     even, slack = np.array(numbers), np.zeros_like(numbers)
     for column, between in enumerate(edges):
         lines = ((between - 0.5) / GRID).astype(np.float32)  # where cross-tables draw them
@@ -395,14 +393,12 @@ def evenly_within_bins(
         for number in np.unique(bins):
             inside = np.nonzero(bins == number)[0]
             inside = inside[np.argsort(numbers[column, inside], kind="stable")]
-            weight = (
-                weights[column, inside].astype(float) + 1e-6
-            )  # nobody in a bin may have the number
+            # It may be that nobody in a bin has the number.
+            weight = weights[column, inside].astype(float) + 1e-6
             room = weight / weight.sum() * (ends[number + 1] - ends[number])
             spread = ends[number] + np.cumsum(room) - room / 2
-            even[column, inside] = np.minimum(
-                spread, ends[number + 1] - 1 / GRID
-            )  # before the next line
+            # Before the next line.
+            even[column, inside] = np.minimum(spread, ends[number + 1] - 1 / GRID)
             slack[column, inside] = room
     return even, slack
 
@@ -415,8 +411,7 @@ def bins_for(strength: float) -> int:
 def _numbers_alone(
     pairs: Pairs, edges: list[np.ndarray], special: list[np.ndarray], total: int, noise: float
 ) -> list[Answer]:
-    """What rank space already says about each number alone: rows with special values and in its
-    bins."""
+    """What rank space already says of each number alone: rows with special values and in bins."""
     found = []
     for number, (between, apart) in enumerate(zip(edges, special, strict=True)):
         widths = np.diff(np.concatenate([[0], between, [GRID]])) / GRID
@@ -432,8 +427,7 @@ def _numbers_alone(
 def _kinds_alone(
     domain: Domain, special: list[np.ndarray], total: int, noise: float
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """For each axis of kinds, about how many rows are ordinary and how many have each special
-    value."""
+    """For each axis of kinds, about how many rows are ordinary or have each special value."""
     for axis, apart in zip(domain.kinds, special, strict=True):
         if axis is not None:
             yield axis, np.maximum([total - apart.sum(), *apart], max(1.0, noise / 2))

@@ -1,12 +1,12 @@
-"""RAP++ as the paper's experiments set it (section 5): categorical marginals and single linear
-thresholds.
+"""RAP++ as in the paper's experiments (section 5): categorical marginals, single linear thresholds.
 
 Departures, all in the user's favour and none in the promise: the tight conversion from (ε, δ) to ρ,
 the tight scale of the noisy top-K (the paper prints one √K larger), scores less the noise that
 measuring would leave, and of each projection the best table instead of the last. Where the paper is
 silent we say what we chose: ρ is split between the two kinds of queries like the columns are; one
 whole marginal is measured per epoch; a threshold is answered for every class of its label at once;
-epochs come in random order."""
+epochs come in random order.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,8 +92,7 @@ class Paper:
     def plan(
         self, workload: Workload, rho: Fraction, relation: Relation, random: np.random.Generator
     ) -> Plan:
-        """T_CM = categorical columns − 1 epochs of one marginal, T_LT = 50 epochs of K = 10
-        thresholds."""
+        """T_CM = categorical columns − 1 epochs of a marginal, T_LT = 50 of K = 10 thresholds."""
         domain = workload.domain
         total = rho * ROW_COUNT_SHARE if relation is Relation.ADD_REMOVE else Fraction(0)
         features = len(domain.axes) - len(domain.targets)

@@ -54,4 +54,5 @@ class Preset(Protocol):
     def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
         """Buy it at the curator's door for at most ρ, and fit a table to the answers.
 
-        The seed drives public choices."""
+        The seed drives public choices.
+        """
