@@ -1,5 +1,4 @@
-"""Real and synthetic rows in, tidy rows of scores out; for the owner's eyes: nothing here is
-private."""
+"""Real and synthetic rows in, tidy scores out; for the owner's eyes: nothing here is private."""
 
 from tabveil.metrics.comparison import Comparison, Score
 from tabveil.metrics.evaluation import comparison_of, evaluate

@@ -1,5 +1,4 @@
-"""Whether each column alone looks right: SDMetrics' Column Shapes, 1 where the shares are the
-same."""
+"""Whether each column alone looks right: SDMetrics' Column Shapes, 1 where shares are the same."""
 
 import numpy as np
 
@@ -9,8 +8,7 @@ from tabveil.metrics.kolmogorov_smirnov import distance
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """1 − total variation of each categorical column, 1 − Kolmogorov–Smirnov distance of each
-    numeric one."""
+    """1 − total variation of each categorical column, 1 − Kolmogorov–Smirnov of each number."""
     axes = comparison.domain.axes
     alone = gaps(
         comparison.real, comparison.synthetic, comparison.domain, [(i,) for i in range(len(axes))]

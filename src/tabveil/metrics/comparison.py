@@ -11,10 +11,10 @@ from tabveil.tables.table import Domain, Table
 
 @dataclass(frozen=True)
 class Comparison:
-    """Real and synthetic rows of one schema, encoded alike; `targets` are indices into
-    `domain.axes`.
+    """Real and synthetic rows of one schema, encoded alike; `targets` index `domain.axes`.
 
-    `answered` is shared by comparisons that differ in their synthetic rows alone."""
+    `answered` is shared by comparisons that differ in their synthetic rows alone.
+    """
 
     schema: Schema
     domain: Domain
@@ -43,8 +43,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Score:
-    """One number: which metric, about what (a column, or the mean or max over all), what real rows
-    reach.
+    """One number: which metric, about what (a column, or mean or max of all), what real rows reach.
 
     >>> Score("correlation", "age × wage", 0.91, reference=0.98)
     Score(metric='correlation', subject='age × wage', value=0.91, reference=0.98)

@@ -9,8 +9,11 @@ CHUNK = 500
 
 
 def nearest(comparison: Comparison, rows: Table, among: Table) -> np.ndarray:
-    """For each row the distance to the closest of `among`: categories that differ, and squared
-    differences of numbers as a share of their public range."""
+    """For each row the distance to the closest of `among`.
+
+    It adds up categories that differ and squared differences of numbers as a share of their public
+    range.
+    """
     places, others = (_places(comparison, table) for table in (rows, among))
     lengths = (others**2).sum(axis=1)
     found = [

@@ -23,12 +23,12 @@ def evaluate(
     seed: int = 0,
     watch: Watch = silent,
 ) -> pd.DataFrame:
-    """Every score of the synthetic table as rows of (metric, subject, value, reference). NOT
-    private.
+    """Every score of a synthetic table as rows of (metric, subject, value, reference). NOT private.
 
     `reference` is what real rows reach: for models, training on `real`; for errors, `test` in the
     place of `synthetic`. Without `test` there are no references and no model scores. `targets`
-    replaces the schema's own; a column that is then no target counts as a feature."""
+    replaces the schema's own; a column that is then no target counts as a feature.
+    """
     schema = schema if targets is None else schema.with_targets(tuple(targets))
     return scored(comparison_of(real, synthetic, schema, test, seed), watch)
 
@@ -36,8 +36,7 @@ def evaluate(
 def comparison_of(
     real: Any, synthetic: Any, schema: Schema, test: Any = None, seed: int = 0, **options: Any
 ) -> Comparison:
-    """The tables, read and encoded alike; all rows of everybody. `options` are those of
-    `Comparison`."""
+    """The tables, read and encoded alike, all rows of everybody; `options` as of `Comparison`."""
     schema = schema.replaced(privacy=None)
     codec = Codec(schema)
     return Comparison(

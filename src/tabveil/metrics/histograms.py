@@ -1,5 +1,4 @@
-"""How far two tables' cross-tables are apart, cell by cell; shared by the metrics that count
-categories."""
+"""How far two tables' cross-tables are apart, cell by cell; for metrics that count categories."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ DENSE_CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class Gap:
-    """Absolute differences between two normalised cross-tables, summed and at worst, over `cells`
-    cells."""
+    """Absolute differences of two normalised cross-tables, summed and at worst, over `cells`."""
 
     total: float
     worst: float

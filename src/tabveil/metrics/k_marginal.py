@@ -11,8 +11,7 @@ MOST_TABLES = 400
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """1000 · (1 − mean total variation) over the tables of two and of three columns, numbers in
-    bins."""
+    """1000 · (1 − mean total variation) over tables of two and three columns, numbers in bins."""
     real, synthetic, sizes = codes_of(comparison)
     found = []
     for k in (2, 3):

@@ -1,5 +1,4 @@
-"""How far each numeric column's distribution has moved: the widest gap between two cumulative
-curves."""
+"""How far each numeric column's distribution moved: the widest gap between cumulative curves."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +7,7 @@ from tabveil.metrics.comparison import Comparison, Score
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """The two-sample Kolmogorov–Smirnov distance of every numeric column, their mean and the
-    worst."""
+    """The two-sample Kolmogorov–Smirnov distance of every numeric column, their mean and worst."""
     columns = zip(comparison.real.numbers.T, comparison.synthetic.numbers.T, strict=True)
     distances = [distance(real, synthetic) for real, synthetic in columns]
     if not distances:

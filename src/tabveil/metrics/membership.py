@@ -1,7 +1,8 @@
 """Whether someone could tell who was in the table: an attack that looks for a close synthetic row.
 
 This attack is simple; a score near one half says that it fails, not that all attacks do. What
-bounds every attack is ε."""
+bounds every attack is ε.
+"""
 
 import numpy as np
 
@@ -13,8 +14,7 @@ ROWS, AMONG = 2000, 10_000
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """The chance that a person of the table lies closer to a synthetic row than one who was not in
-    it."""
+    """The chance that a member lies closer to a synthetic row than someone not in the table."""
     if comparison.test is None:
         return []
     synthetic = some_rows(comparison.synthetic, AMONG, comparison.seed)
@@ -26,8 +26,7 @@ def scores(comparison: Comparison) -> list[Score]:
 
 
 def _chance(members: np.ndarray, others: np.ndarray) -> float:
-    """How often a member's distance is the smaller one; ties count half (the area under the ROC
-    curve)."""
+    """How often a member's distance is the smaller; ties count half (area under the ROC curve)."""
     ordered = np.sort(others)
     larger = len(others) - np.searchsorted(ordered, members, "right")
     ties = np.searchsorted(ordered, members, "right") - np.searchsorted(ordered, members, "left")

@@ -1,5 +1,4 @@
-"""Whether models can learn from the synthetic rows: train on them, test on real rows nobody trained
-on.
+"""Whether models can learn from synthetic rows: train on them, test on real rows not trained on.
 
 scikit-learn takes over a second to import, so it is imported only where a model is trained.
 """
@@ -39,8 +38,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Learner:
-    """A kind of model: what its scores are called, how it sees a table, and a fresh one to
-    train."""
+    """A kind of model: what its scores are called, how it sees a table, and a fresh one."""
 
     name: str
     features: Callable[[Comparison, Table], Features]
@@ -48,8 +46,7 @@ class Learner:
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """Macro F1 of logistic regression and boosted trees per target; the reference is trained on
-    real rows."""
+    """Macro F1 of logistic regression and boosted trees per target; references: from real rows."""
     columns = len(comparison.features) + len(comparison.domain.numerical)
     if comparison.test is None or not comparison.targets or not columns:
         return []

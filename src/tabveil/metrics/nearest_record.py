@@ -1,9 +1,9 @@
-"""Whether synthetic rows stick to the people they were learnt from: nearest real record, and
-copies.
+"""Whether synthetic rows stick to the people they were learnt from: nearest real record, copies.
 
 A low score here is no proof of privacy (an attacker may do better than look for neighbours), and
 copies of common rows are no breach: the guarantee is ε. A clear excess would be a sign that
-something is wrong."""
+something is wrong.
+"""
 
 import numpy as np
 
@@ -16,8 +16,7 @@ SAME = 1e-9
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """How many synthetic rows lie closer to training than to unseen rows, and how many are
-    copies."""
+    """How many synthetic rows lie closer to training than to unseen rows; how many are copies."""
     if comparison.test is None:
         return []
     size = min(AMONG, comparison.real.rows, comparison.test.rows)

@@ -1,5 +1,4 @@
-"""Whether two columns hang together as they should: SDMetrics' Column Pair Trends, 1 where they
-do."""
+"""Whether two columns hang together as they should: SDMetrics' Column Pair Trends, 1 if they do."""
 
 from itertools import combinations
 
@@ -14,8 +13,7 @@ BINS = 10  # of equal width over the real range, as SDMetrics cuts numbers
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """Two numbers: 1 − half the difference of correlations; else 1 − total variation of their
-    cross-table."""
+    """Two numbers: 1 − half the difference of correlations; other pairs: 1 − total variation."""
     axes, numbers = len(comparison.domain.axes), len(comparison.domain.numerical)
     if axes + numbers < 2:
         return []

@@ -1,5 +1,4 @@
-"""Errors on the three kinds of statistical queries of the RAP++ paper: how many rows of a class lie
-where."""
+"""Errors on the three kinds of queries of the RAP++ paper: how many rows of a class lie where."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,8 +38,10 @@ class Queries:
 
 
 def scores(comparison: Comparison) -> list[Score]:
-    """Mean and max absolute error of CM, MM (uniform and quantile thresholds) and LT queries, and
-    the total variation of CM tables."""
+    """Mean and max absolute error of CM, MM and LT queries, and the total variation of CM tables.
+
+    MM queries come with uniform thresholds and with quantiles.
+    """
     return [*categorical(comparison), *mixed(comparison), *linear(comparison)]
 
 
@@ -73,14 +74,12 @@ def mixed(comparison: Comparison) -> list[Score]:
 
 
 def linear(comparison: Comparison) -> list[Score]:
-    """LT: rows of a class on one side of a random hyperplane, ⟨θ, x⟩ ≤ τ, numbers scaled to their
-    bounds."""
+    """LT: rows of a class below a random hyperplane, ⟨θ, x⟩ ≤ τ, numbers scaled to their bounds."""
     return [score for one in linear_queries(comparison) for score in errors(one, comparison)]
 
 
 def mixed_queries(comparison: Comparison) -> list[Queries]:
-    """Random MM queries: thresholds uniform over the public range, and at quantiles of the real
-    rows."""
+    """Random MM queries: thresholds uniform over the public range, and at real rows' quantiles."""
     width, count = len(comparison.domain.numerical), comparison.queries
     if width < 2 or not comparison.targets:
         return []
@@ -159,7 +158,8 @@ def answers_below(
     """For each query, the share of all rows of its class at or below both thresholds.
 
     Queries on the same columns and class are answered together: rows are counted between their
-    thresholds, and two running sums make every answer from these counts."""
+    thresholds, and two running sums make every answer from these counts.
+    """
     counts = np.empty(len(pairs))
     for (first, second, axis, code), asked in alike(
         np.column_stack([pairs, classes.axes, classes.codes])

@@ -1,5 +1,4 @@
-"""The one path from two tables to tidy rows of scores; `evaluate`, pages and the benchmark walk
-it."""
+"""The one path from two tables to tidy rows of scores, for `evaluate`, pages and the benchmark."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -46,8 +45,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 def scored(comparison: Comparison, watch: Watch = silent) -> pd.DataFrame:
-    """Every score as rows of (metric, subject, value, reference); `watch` hears which metric
-    begins."""
+    """Every score as rows of (metric, subject, value, reference); `watch` hears of each metric."""
     rows = [
         (score.metric, score.subject, score.value, score.reference)
         for score in scores_of(comparison, METRICS, watch)

@@ -1,5 +1,4 @@
-"""How far apart the categorical cross-tables are: the share of rows that would have to change
-cells."""
+"""How far apart categorical cross-tables are: the share of rows that would have to change cells."""
 
 from itertools import combinations
 

@@ -1,5 +1,4 @@
-"""What leaves the building: rows drawn from a release, saved and loaded, and what it says about
-itself."""
+"""What leaves the building: a release, saved and loaded, its rows, and what it says of itself."""
 
 from tabveil.release.release import Release
 

@@ -29,8 +29,7 @@ class Condition:
 
 
 def conditions_of(where: Mapping[str, Any] | None, schema: Schema) -> tuple[Condition, ...]:
-    """The conditions in a mapping from columns to a value, a list of values or a (low, high)
-    pair."""
+    """The conditions in a mapping from columns to a value, a list of values or (low, high)."""
     return tuple(_condition(name, wanted, schema) for name, wanted in (where or {}).items())
 
 

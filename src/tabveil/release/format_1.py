@@ -1,6 +1,7 @@
 """Reads what version 0.1 wrote: its measurements are words, which are turned back into data.
 
-Whatever is read out of words must give the same words again; what does not is kept as words."""
+Whatever is read out of words must give the same words again; what does not is kept as words.
+"""
 
 import math
 import re
@@ -127,8 +128,7 @@ def _crossed(
 
 
 def _along_axes(words: Sequence[Sequence[str]], axes: int) -> list[list[list[str]]]:
-    """Every way to see so many axes, two at most, in words for their cells: the words along
-    each."""
+    """Every way to see so many axes, two at most, in words for their cells: those along each."""
     if axes == 0:
         return [[]]
     first = [line[0] for line in words]

@@ -17,8 +17,7 @@ from tabveil.schema import Schema, shown
 def as_kind(
     table: pa.Table, kind: str, schema: Schema, types: Mapping[str, str] | None = None
 ) -> Any:
-    """The table as a frame of one of the KINDS; its dtypes follow from the schema and the given
-    types.
+    """The table as a frame of one of the KINDS; dtypes follow from the schema and the given types.
 
     `types` are those that columns had when they came in (`Source.types`).
     """
@@ -34,7 +33,8 @@ def write(table: pa.Table, path: str | Path, *, raw: bool = False) -> None:
     """Write a file in the format that its name ends in, whole or not at all.
 
     Where spreadsheets open the format, texts that they would run as formulas get an apostrophe in
-    front, unless `raw`."""
+    front, unless `raw`.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:

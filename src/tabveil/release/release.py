@@ -61,9 +61,8 @@ class Release:
     charges: list[dict[str, Any]]  # the ledger of this fit
     kind: str = "pandas"  # the kind of table that came in
     types: Mapping[str, str] = field(default_factory=dict)  # the types that its columns had
-    groupings: Mapping[str, Grouping] = field(
-        default_factory=dict
-    )  # values that were learnt together
+    # Values that were learnt together.
+    groupings: Mapping[str, Grouping] = field(default_factory=dict)
 
     def sample(
         self,
@@ -77,7 +76,8 @@ class Release:
 
         `where` asks for rows of one sort only, such as {"sex": "F", "age": (30, 40)}: relaxed rows
         are drawn as often as they meet it, and what it names is drawn inside it. See
-        `effective_rows`."""
+        `effective_rows`.
+        """
         if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows <= 0:
             raise InvalidInput(
                 f"{rows} rows were asked for; the number must be 1 or more.",
@@ -260,8 +260,7 @@ def _charge(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copies(rows: int, weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Which relaxed row each synthetic row comes from: as often as its weight says, the rest at
-    random."""
+    """Which relaxed row each synthetic row is from: as often as its weight says, rest at random."""
     if (weights == weights[0]).all():
         whole, rest = divmod(rows, len(weights))
         left = random.permutation(len(weights))[:rest]

@@ -1,8 +1,8 @@
-"""Make every synthetic row obey the constraints: claim by claim, and rows that resist give way to
-others.
+"""Make synthetic rows obey the constraints, claim by claim; rows that resist give way to others.
 
 Only synthetic rows come here. What is changed is decided by the rows and a seeded generator, so the
-same seed gives the same rows."""
+same seed gives the same rows.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -125,8 +125,7 @@ class EditableRows:
 
 
 class Repair:
-    """The constraints of a schema and, while sampling under a condition, what the condition
-    claims."""
+    """The constraints of a schema and, when sampling under a condition, what that claims."""
 
     def __init__(self, schema: Schema, asked: Sequence[Constraint] = ()) -> None:
         self.schema = schema
@@ -135,8 +134,7 @@ class Repair:
         self._known: dict[Determines, dict[bytes, tuple[int, float]]] = {}
 
     def learn(self, table: Table) -> None:
-        """Note which value each determined column takes, from some synthetic rows of the same
-        release.
+        """Note which value each determined column takes, from synthetic rows of the same release.
 
         Rows that obey all else come first, so that what is determined does not contradict it.
         """
@@ -157,8 +155,7 @@ class Repair:
         return obeyed
 
     def apply(self, cells: EditableRows, random: np.random.Generator) -> np.ndarray:
-        """Repair claim by claim until nothing is broken, or SWEEPS times; the rows that obey in the
-        end."""
+        """Repair claim by claim until nothing is broken, or SWEEPS times; which rows then obey."""
         for _ in range(SWEEPS):
             broken = False
             for constraint in self.constraints:
@@ -268,14 +265,12 @@ class Repair:
         strict: bool,
         random: np.random.Generator,
     ) -> None:
-        """Let `other` reach `name`, by the cell of a row whose `name` is as large or a little
-        larger."""
+        """Let `other` reach `name`, by a cell of a row whose `name` is as large or a bit larger."""
         lower, upper = cells.value(name), cells.value(other)
         with np.errstate(invalid="ignore"):
             donors = np.nonzero((lower < upper) if strict else (lower <= upper))[0]
-        donors = donors[
-            random.permutation(len(donors))
-        ]  # among equals, none comes first by its place
+        # Among equals, none comes first by its place.
+        donors = donors[random.permutation(len(donors))]
         donors = donors[np.argsort(lower[donors], kind="stable")]
         places = np.searchsorted(lower[donors], lower[rows], "left")
         found = places < len(donors)
@@ -324,8 +319,7 @@ def repaired(
     random: np.random.Generator,
     more: Callable[[int], Table],
 ) -> Table:
-    """The rows, all obeying; rows that resist repair are replaced by others that obey, drawn if
-    need be."""
+    """The rows, all obeying; those that resist repair give way to others, drawn if need be."""
     if not repair.constraints:
         return table
     cells = EditableRows(repair.schema, table)
@@ -351,8 +345,7 @@ def obeying(repair: Repair, table: Table, random: np.random.Generator) -> Table:
 
 
 def require_satisfiable(schema: Schema) -> None:
-    """Refuse constraints that no row out of many arbitrary ones can be made to obey; needs no
-    data."""
+    """Refuse constraints that none of many arbitrary rows can be made to obey; needs no data."""
     if schema.constraints:
         repair = Repair(schema)
         if not obeying(repair, _anything(schema), np.random.default_rng(0)).rows:
@@ -392,8 +385,7 @@ def _unknown(cells: EditableRows, claim: Claim) -> np.ndarray:
 def _borrow(
     cells: EditableRows, name: str, rows: Rows, allowed: np.ndarray, random: np.random.Generator
 ) -> None:
-    """Give rows the cells of others in which the column is allowed; the least value if there are
-    none."""
+    """Give rows the cells of others in which the column is allowed; the least value if none."""
     donors = np.nonzero(allowed)[0]
     if len(donors):
         cells.copy(name, rows, random.choice(donors, len(rows)))

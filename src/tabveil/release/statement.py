@@ -1,5 +1,4 @@
-"""The promise of a release in words and numbers: all that it cost, and all that counts as
-public."""
+"""The promise of a release in words and numbers: all it cost, and all that counts as public."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -22,7 +21,8 @@ def statement(
     """What `privacy.json` says. Where the schema was bought, its cost is part of every number.
 
     ρ of the fit and of the schema add up; what naming values used up of δ comes on top of the δ at
-    which ρ is turned into ε (docs/proofs/discovery.md)."""
+    which ρ is turned into ε (docs/proofs/discovery.md).
+    """
     budget, protection, found = promise.budget, promise.protection, schema.found
     for_schema, used = (Fraction(found.rho), found.used) if found else (Fraction(0), 0.0)
     spent = for_schema + door.allowance.spent
@@ -73,8 +73,7 @@ def assumed_public(schema: Schema, relation: Relation) -> list[str]:
 
 
 def charge_for_schema(schema: Schema) -> list[dict[str, Any]]:
-    """What finding the schema cost, as a line of the release's ledger; none where it was
-    declared."""
+    """What finding the schema cost, as a line of the release's ledger; none if it was declared."""
     if not schema.found:
         return []
     found = schema.found

@@ -49,8 +49,7 @@ def _array(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> np.nd
 
 
 def _header(member: Any) -> tuple[int, ...]:
-    """The shape of a plain table of floats; read without unpacking it, and without running
-    anything."""
+    """The shape of a plain table of floats, read without unpacking it or running anything."""
     if np.lib.format.read_magic(member) != (1, 0):
         raise Damaged
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)

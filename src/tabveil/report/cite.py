@@ -18,9 +18,8 @@ def section(evidence: Evidence) -> Section:
     """Commands, versions and references."""
     privacy = evidence.release.privacy
     versions = dict(privacy.get("versions", {}))
-    fit = privacy.get(
-        "fit", privacy
-    )  # what was asked of the fit alone, where the schema was bought
+    # What was asked of the fit alone, where the schema was bought.
+    fit = privacy.get("fit", privacy)
     targets = "".join(f" --target {target}" for target in evidence.release.schema.targets)
     again = [
         f"tabveil fit DATA --schema schema.yaml --epsilon {fit['epsilon']:g} --delta "

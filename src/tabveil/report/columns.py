@@ -1,5 +1,4 @@
-"""Each column: what was measured of it, with the range that noise leaves open, against synthetic
-rows."""
+"""Each column: what was measured, with the range that noise leaves open, against synthetic rows."""
 
 import pandas as pd
 

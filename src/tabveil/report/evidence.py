@@ -1,5 +1,4 @@
-"""What a release's noisy answers say about its columns and pairs, and what its synthetic rows
-say."""
+"""What a release's noisy answers say about columns and pairs, and what its synthetic rows say."""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +28,8 @@ BINS = 10  # of a number, where its dependence on other columns is shown
 class Noisy:
     """The noisy counts of one cross-table (or one column), with the standard error of each.
 
-    Special values of a number come before its runs."""
+    Special values of a number come before its runs.
+    """
 
     sides: tuple[ByColumn, ...]
     counts: np.ndarray  # one axis per side
@@ -100,8 +100,7 @@ class Evidence:
         return Noisy(tuple(ordered), counts, np.full(counts.shape, measurement.standard_error))
 
     def _known(self, side: ByColumn) -> bool:
-        """Whether these are all categories of a column, or all special values and runs of a
-        number."""
+        """Whether these are all categories, or all special values and runs of a number."""
         if side.column not in self.codec.domain.numerical:
             return side.parts == self._categories.get(side.column)
         lows = [run.low for run in side.intervals]
@@ -150,8 +149,7 @@ class Evidence:
     # -- synthetic rows ----------------------------------------------------------------------------
 
     def codes(self, name: str, side: ByColumn | None = None) -> np.ndarray:
-        """The part of a column that each synthetic row lies in; numbers by default in equally full
-        bins."""
+        """Each synthetic row's part of a column; of numbers, by default, equally full bins."""
         names = [axis.name for axis in self.codec.domain.axes]
         if name in names:
             return self.synthetic.codes[:, names.index(name)]
@@ -183,8 +181,7 @@ class Evidence:
     # -- one column --------------------------------------------------------------------------------
 
     def column(self, name: str) -> pd.DataFrame:
-        """One column as parts: noisy share, its standard error, synthetic share; nan if not
-        measured."""
+        """A column as parts: noisy share, standard error, synthetic share; nan if not measured."""
         side, noisy = self._shown(name), self.alone(name)
         return pd.DataFrame(
             {
@@ -235,8 +232,7 @@ class Evidence:
 
     @cached_property
     def dependence(self) -> pd.DataFrame:
-        """Cramér's V of every two columns in the synthetic rows: 0 is independent, 1 is the same
-        column."""
+        """Cramér's V of any two columns in synthetic rows: 0 is independent, 1 the same column."""
         codes = {name: self.codes(name) for name in self.names}
         found = [(a, b, cramers_v(codes[a], codes[b])) for a, b in combinations(self.names, 2)]
         return pd.DataFrame(found, columns=["first", "second", "dependence"])

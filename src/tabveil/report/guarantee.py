@@ -82,8 +82,7 @@ def section(evidence: Evidence) -> Section:
 
 
 def bought(release: Release) -> list[Block]:
-    """What of the schema was found in the data, and what that cost; nothing where it was
-    declared."""
+    """What of the schema was found in the data, and its cost; nothing where it was declared."""
     cost, fit = release.privacy.get("schema"), release.privacy.get("fit")
     if not cost or not fit:
         return []
@@ -111,16 +110,14 @@ def promise(release: Release) -> str:
 
 
 class Risk:
-    """Upper limits on telling apart two neighbouring tables, from a list of (ε, δ) that all
-    hold."""
+    """Upper limits on telling apart two neighbouring tables, from (ε, δ) that all hold."""
 
     def __init__(self, limits: list[tuple[float, float]]) -> None:
         self.limits = limits
 
     @classmethod
     def of_spending(cls, rho: Fraction, epsilon: float, delta: float, used: float = 0.0) -> "Risk":
-        """Every (ε', δ') that ρ implies, beside the δ that was used up, and the one that was
-        promised."""
+        """Every (ε', δ') that ρ implies, beside the δ that was used up, and the promised one."""
         return cls([(epsilon, delta), *((grade, used + delta_of(rho, grade)) for grade in GRADES)])
 
     def caught(self, accused: float) -> float:
@@ -132,8 +129,7 @@ class Risk:
 
     @property
     def guess(self) -> float:
-        """The largest chance to be right about one record, when both answers are equally likely
-        before."""
+        """The largest chance to be right about one record, if both answers were equally likely."""
         return min(0.5 + (math.exp(e) - 1 + 2 * d) / (math.exp(e) + 1) / 2 for e, d in self.limits)
 
 

@@ -1,5 +1,4 @@
-"""Pages from blocks: a section is data, one template turns it into HTML that needs nothing from
-outside."""
+"""Pages from blocks: one template turns sections, which are data, into HTML complete in itself."""
 
 import html
 import json
@@ -92,8 +91,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with a title, and in words what it shows; `words` is also what a screen reader
-    says."""
+    """A picture with a title, and what it shows in `words`, which a screen reader says, too."""
 
     kind: ClassVar[str] = "chart"
     title: str

@@ -1,5 +1,4 @@
-"""Pairs of columns: how they hang together in the synthetic rows, and how well noisy cross-tables
-are met."""
+"""Pairs of columns: how they hang together in synthetic rows, how noisy cross-tables are met."""
 
 from typing import Any
 

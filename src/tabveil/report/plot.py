@@ -1,5 +1,4 @@
-"""Charts of columns and pairs, as altair objects: for notebooks, and for the pages of `tabveil
-report`."""
+"""Charts of columns and pairs, as altair objects: for notebooks and pages of `tabveil report`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -23,8 +22,7 @@ REST = "all others"
 
 
 def column(release: Release, name: str) -> Any:
-    """One column of a release: noisy counts with 95 % error bars against synthetic rows.
-    Releasable."""
+    """One column of a release: noisy counts, 95 % error bars, and synthetic rows. Releasable."""
     evidence = Evidence(release)
     return column_chart(evidence.column(name), name, evidence.starts(name))
 
@@ -59,8 +57,7 @@ def column_chart(frame: pd.DataFrame, name: str, starts: list[str] | None) -> An
 
 
 def compare(real: Any, synthetic: Any, schema: Schema, columns: Sequence[str] | None = None) -> Any:
-    """Real against synthetic shares of every column, side by side. NOT private: for the owner's
-    eyes."""
+    """Real and synthetic shares of every column side by side. NOT private: for the owner's eyes."""
     alt = altair()
     charts = [
         shares_chart(frame, name in schema.numerical).properties(title=name)
@@ -88,9 +85,8 @@ def shares(comparison: Comparison) -> Iterable[tuple[str, pd.DataFrame]]:
         # Whole steps of the declared decimals, or some bars would hold more values than others.
         step = 10.0**-decimals if decimals is not None else max(high - low, 1e-9) / (MOST_BARS - 1)
         wide = step * max(1, np.ceil((high - low) / step / (MOST_BARS - 1)))
-        edges = low + wide * np.arange(
-            max(1, np.ceil((high - low) / wide)) + 1
-        )  # the last: all beyond
+        # The last: all beyond.
+        edges = low + wide * np.arange(max(1, np.ceil((high - low) / wide)) + 1)
         found = [
             np.clip(np.searchsorted(edges, n, "right") - 1, 0, None) for n in (real, synthetic)
         ]
@@ -113,8 +109,10 @@ def shares_chart(frame: pd.DataFrame, numeric: bool) -> Any:
 
 
 def drawable(frame: pd.DataFrame, starts: list[str] | None) -> pd.DataFrame:
-    """The frame with as many parts as fit into a chart, and a short name for each: where it
-    starts, if it is a part of a number."""
+    """The frame with as many parts as fit into a chart, and a short name for each.
+
+    The name of a part of a number is where it starts.
+    """
     frame = frame.copy()
     if starts is not None:
         frame["from"] = _short(starts)
@@ -149,8 +147,7 @@ def require(module: str) -> Any:
 
 
 def _along(numeric: bool, *fields: str) -> dict[str, Any]:
-    """Parts along the ground, shares upwards; categories are listed downwards, so that names can be
-    read."""
+    """Parts along the ground, shares upwards; categories go downwards, so names can be read."""
     alt = altair()
     value = {"title": None, "axis": alt.Axis(format="%", tickCount=4)}
     if numeric:

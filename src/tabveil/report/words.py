@@ -37,8 +37,7 @@ def few(number: float, digits: int = 3) -> str:
 
 
 def promised(number: float) -> str:
-    """An ε or a δ with at most four digits, rounded up: a promise must not shrink as it is
-    printed."""
+    """An ε or δ with at most four digits, rounded up: a promise must not shrink when printed."""
     return few(rounded_up(Fraction(number)), 4)
 
 

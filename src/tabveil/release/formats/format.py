@@ -1,5 +1,4 @@
-"""What every format of a file promises: the endings of its names, and how a table is put into
-one."""
+"""What every format of a file promises: the endings of its names, and how a table gets into one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
-"""The owner's page: real against synthetic rows. Everything here is computed without noise: NOT
-PRIVATE."""
+"""The owner's page: real against synthetic rows. All is computed without noise: NOT PRIVATE."""
 
 from collections.abc import Callable
 

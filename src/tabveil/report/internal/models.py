@@ -1,5 +1,4 @@
-"""Models trained on synthetic rows and tested on real ones, against the same models trained on real
-rows."""
+"""Models trained on synthetic rows and tested on real ones, against those trained on real rows."""
 
 import pandas as pd
 
