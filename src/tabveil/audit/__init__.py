@@ -34,8 +34,7 @@ def audit(size: Size, processes: int | None = None) -> Iterator[tuple[int, Findi
 
 
 def settle(places: "SimpleQueue[int]") -> None:
-    """Keep a process to one processor: its threads would only stand in the way of other
-    processes."""
+    """Keep a process to one processor: its threads would only be in the way of other processes."""
     keep_to({places.get()})
 
 

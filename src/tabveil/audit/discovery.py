@@ -1,5 +1,4 @@
-"""Audits of schemas that are found in the data: a value that one row alone holds stays unnamed but
-for δ."""
+"""Audits of schemas found in the data: a value that one row alone holds stays unnamed but for δ."""
 
 import math
 from dataclasses import dataclass
@@ -19,8 +18,7 @@ TABLE = pa.table({"word": ["usual"] * 20 + [LONE]})
 
 
 def jobs(size: Size) -> list[Job]:
-    """The δ of every day, under which nothing must ever be seen, and one so large that noise does
-    name it."""
+    """The everyday δ, where nothing must ever be seen, and one so large that noise does name it."""
     return [
         LoneValue(relation, delta, size.searches) for relation in Relation for delta in (DELTA, 0.1)
     ]

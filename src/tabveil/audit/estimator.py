@@ -1,5 +1,4 @@
-"""How much privacy loss two samples prove: a lower bound on ε that is wrong with a small, stated
-chance."""
+"""How much privacy loss two samples prove: a lower bound on ε, wrong by a small, stated chance."""
 
 from typing import NamedTuple
 
@@ -22,12 +21,12 @@ class Bound(NamedTuple):
 def lower_bound(
     without: np.ndarray, present: np.ndarray, delta: float, confidence: float = SHOWN
 ) -> Bound:
-    """What it takes to explain how well a threshold on a statistic tells two neighbouring tables
-    apart.
+    """What it takes to explain how well a threshold on a statistic tells neighbouring tables apart.
 
     The statistic should be larger where the target is `present`. A quarter of each sample chooses
     the threshold, the rest bounds its two error rates (Clopper and Pearson), each with half the
-    risk."""
+    risk.
+    """
     chosen = _best_threshold(without[::4], present[::4], confidence)
     without, present = (np.delete(sample, np.s_[::4]) for sample in (without, present))
     false_alarms, misses = _error_bounds(without, present, np.array([chosen]), confidence)
@@ -43,8 +42,7 @@ def least_chance(events: int, trials: int, confidence: float) -> float:
 
 
 def epsilon_of_gaussian(mu: float, delta: float) -> float:
-    """The ε at this δ of noise with standard deviation 1 that hides a shift of μ (Balle and Wang,
-    2018)."""
+    """The ε at this δ of unit Gaussian noise that hides a shift of μ (Balle and Wang, 2018)."""
     if mu <= 0 or _delta_of_gaussian(mu, 0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0
@@ -75,8 +73,7 @@ def _best_threshold(without: np.ndarray, present: np.ndarray, confidence: float)
 def _error_bounds(
     without: np.ndarray, present: np.ndarray, thresholds: np.ndarray, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Upper bounds on how often "the statistic is at least the threshold" is wrong in either
-    world."""
+    """Upper bounds on how often "statistic at least the threshold" is wrong in either world."""
     risk = (1 - confidence) / 2
     false_alarms = len(without) - np.searchsorted(np.sort(without), thresholds, "left")
     misses = np.searchsorted(np.sort(present), thresholds, "left")

@@ -65,7 +65,6 @@ def judged(
     delta: float = DELTA,
     gaussian: bool = True,
 ) -> Finding:
-    """The finding of two samples of a statistic, one per world; a claim is broken only beyond
-    doubt."""
+    """The finding of two samples of a statistic, one per world; claims break only beyond doubt."""
     shown, sure = (lower_bound(without, present, delta, c)[not gaussian] for c in (SHOWN, ALARM))
     return Finding(audit, case, len(without), sure <= claimed, claimed, shown)

@@ -1,5 +1,4 @@
-"""Audits of whole fits on worst-case neighbours: by their noisy answers, and by their synthetic
-rows."""
+"""Audits of whole fits on worst-case neighbours: by noisy answers, and by synthetic rows."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -90,8 +89,7 @@ theirs; and how much slower each is than the first."""
 
 @dataclass(frozen=True)
 class WhiteBox:
-    """The likelihood ratio of all noisy answers, which no attack on the release can beat; and every
-    bill."""
+    """Likelihood ratio of all noisy answers, which no attack on the release beats; every bill."""
 
     preset: str
     world: World
@@ -137,8 +135,7 @@ class WhiteBox:
 
 @dataclass(frozen=True)
 class AsUsed:
-    """A preset as it is: beside the noisy answers nothing about the table shows, and every bill is
-    paid."""
+    """A preset as it is: only noisy answers show anything of the table, and every bill is paid."""
 
     preset: str
     world: World
@@ -171,8 +168,7 @@ class AsUsed:
 
 @dataclass(frozen=True)
 class WholeCost:
-    """What a release states is what its ledger shows: the fit, and the schema where that was
-    bought."""
+    """What a release states is what its ledger shows: the fit, and the schema if it was bought."""
 
     relation: Relation
     epsilon: float = 1.0
@@ -203,8 +199,7 @@ class WholeCost:
 
 
 class Broken(Exception):
-    """A fit that shows more than its noisy answers, or draws noise that the ledger does not account
-    for."""
+    """A fit that shows more than noisy answers, or draws noise the ledger does not account for."""
 
 
 class Unpaid(Broken):
@@ -247,11 +242,11 @@ def _finished(fit: Callable[[Noise, bool], Release], noise: Noise, here: bool) -
 def require_paid(
     draws: Sequence[Draw], others: Sequence[Draw], charges: Sequence[dict[str, Any]]
 ) -> None:
-    """Each draw belongs to a charge, and those of a charge cost no more on this pair than was
-    charged.
+    """Each draw belongs to a charge; those of a charge cost no more on this pair than was charged.
 
     A charge for picks from groups has a draw for each group. What a bought schema cost is one line
-    of a release; its draws come first and are held against it together."""
+    of a release; its draws come first and are held against it together.
+    """
     left: Iterator[tuple[Draw, Draw]] = zip(draws, others, strict=True)
     fit_draws = sum(_draws_of(charge) for charge in charges if not _for_schema(charge))
     for charge in charges:
@@ -281,8 +276,7 @@ def _for_schema(charge: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class BlackBox:
-    """The share of synthetic rows that look like the target: what someone with a spreadsheet can
-    see."""
+    """The share of synthetic rows that look like the target: what a spreadsheet shows anyone."""
 
     world: World
     relation: Relation

@@ -1,5 +1,4 @@
-"""Audits of the ledger: whoever cuts, forks or replaces it is found out by the releases that it
-paid for."""
+"""Audits of the ledger: whoever cuts, forks or replaces it is found out by releases it paid for."""
 
 import shutil
 import tempfile

@@ -1,5 +1,4 @@
-"""Audits of the noise itself: its law, and what it hides of the worst pair of neighbouring
-counts."""
+"""Audits of the noise: its law, and what it hides of the worst pair of neighbouring counts."""
 
 import itertools
 import math
@@ -21,20 +20,11 @@ from tabveil.privacy import (
 )
 
 EPSILONS = (1.0, 4.0, 10.0)
-SCALES = (
-    0.5,
-    0.7,
-    1.0,
-    2.5,
-    3.0,
-    10.3,
-    50.0,
-    333.3,
-)  # powers of two, and others: samplers take both apart
+# Powers of two, and others: samplers take both apart.
+SCALES = (0.5, 0.7, 1.0, 2.5, 3.0, 10.3, 50.0, 333.3)
 CANDIDATES = 10
-LEAST_EXPECTED = (
-    50  # draws in a cell; with fewer, chance alone reaches far into the tail of a chi-square
-)
+# Draws in a cell; with fewer, chance alone reaches far into the tail of a chi-square.
+LEAST_EXPECTED = 50
 
 
 def jobs(size: Size) -> list[Job]:
@@ -122,8 +112,7 @@ class SelectionMechanism:
 
 
 def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
-    """Chi-square of draws against the exact probabilities; both tails join the last well filled
-    cell."""
+    """Chi-square of draws against exact chances; both tails join the last well filled cell."""
     reach = math.ceil(40 * scale)
     weight = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
     expected = weight / weight.sum() * len(draws)

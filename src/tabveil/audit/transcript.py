@@ -1,5 +1,4 @@
-"""Every draw of noise in a fit: what it cost, and which of two neighbouring tables explains it
-better."""
+"""Every draw of noise in a fit: its cost, and which of two neighbours explains it better."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -100,5 +99,4 @@ class Repeated:
 
 
 class Impossible(Exception):
-    """This table cannot lead to what was heard, so something other than noisy answers tells it
-    apart."""
+    """This table cannot lead to what was heard: something besides noisy answers tells it apart."""

@@ -1,8 +1,8 @@
-"""Neighbouring tables that are as easy to tell apart as can be: all rows alike, and one that is
-not.
+"""Neighbouring tables as easy to tell apart as can be: all rows alike, and one that is not.
 
 Together they hold every column type, special, missing and malformed cells, long lists of values,
-people with several rows and people without a name, and types as pandas guesses them."""
+people with several rows and people without a name, and types as pandas guesses them.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -96,17 +96,15 @@ WIDE = Schema.from_dict(
 
 @dataclass(frozen=True)
 class World:
-    """A table of equal rows, and all rows of the one that an attacker looks for; these come
-    first."""
+    """A table of equal rows, and all rows of the one whom an attacker seeks; these come first."""
 
     name: str
     schema: Schema
     usual: tuple[Row, ...]
     target: tuple[Row, ...]
     fixed: bool = True  # the same types on both sides; else as pandas guesses them
-    substitute: bool = (
-        True  # whether as many rows can be replaced; nobody can replace people without a name
-    )
+    # Whether as many rows can be replaced; nobody can replace people without a name.
+    substitute: bool = True
 
     @property
     def relations(self) -> tuple[Relation, ...]:

@@ -1,5 +1,4 @@
-"""Other synthesizers behind one `fit`, one per file; to add one, write a file and add a line to
-BASELINES."""
+"""Other synthesizers behind one `fit`, one per file; to add one, write a file, extend BASELINES."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""Choose what a model answers worst, measure it, teach it to the model, repeat (MWEM, and all after
-it)."""
+"""Choose what a model answers worst, measure it, teach it to the model, repeat (MWEM and after)."""
 
 from fractions import Fraction
 from typing import Protocol
@@ -13,8 +12,7 @@ class Learning(Protocol):
     """A model of the rows that sees noisy answers alone."""
 
     def usable(self, candidates: np.ndarray, done: float) -> np.ndarray:
-        """Those of the candidates that the model has room for, when this share of the rounds is
-        done."""
+        """The candidates that the model has room for when this share of the rounds is done."""
 
     def expected(self, queries: np.ndarray) -> np.ndarray:
         """The counts that the model expects for these queries, [queries, width]."""
@@ -31,8 +29,7 @@ def adaptively(
     rho: Fraction,
     select: Fraction,
 ) -> int:
-    """So many rounds at the same price; `select` is the share of it for choosing. How many were
-    made."""
+    """Make so many rounds at one price, `select` its share for choosing; how many were made."""
     family = workload.families[0]
     each, asked = rho / max(1, rounds), np.zeros(0, int)
     noise = curator.noise_of(family, 1, each * (1 - select)) * np.sqrt(2 / np.pi)

@@ -1,5 +1,4 @@
-"""AIM: the best next marginal of any order, with a price per round that adapts to what is
-learnt."""
+"""AIM: the best next marginal of any order; the price per round adapts to what is learnt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ class Aim(Binned):
 
     `rounds` is how many rounds the budget is planned for, in columns (16 in the original); it is
     spent faster where a round taught nothing. What the model answers is read off rows drawn from
-    it."""
+    it.
+    """
 
     title: ClassVar[str] = "AIM"
     source: ClassVar[str] = "McKenna et al. 2022"
@@ -100,8 +100,7 @@ def parts_of(domain: Domain, most_cells: int) -> list[tuple[int, ...]]:
 
 
 def marginals_of(candidates: Sequence[tuple[int, ...]], domain: Domain) -> Marginals:
-    """Marginals of different order as one family: a missing column is the cell that every row is
-    in."""
+    """Marginals of different order as one family: a missing column is the cell all rows are in."""
     order = max(map(len, candidates))
     cells = [
         [list(range(domain.offsets[a], domain.offsets[a] + domain.sizes[a])) for a in axes]

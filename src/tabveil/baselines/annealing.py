@@ -1,5 +1,4 @@
-"""The projection alone, given exact answers: annealed sharpness against a fixed one. NOT
-private."""
+"""The projection alone, given exact answers: annealed against fixed sharpness. NOT private."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,11 +23,11 @@ from tabveil.tables.table import Codec, Table
 
 @dataclass(frozen=True)
 class Projection(Baseline):
-    """Random 2-way mixed marginals of one number and one category, as in Figure 1 of the RAP++
-    paper.
+    """Random 2-way mixed marginals of a number and a category, as in Figure 1 of the RAP++ paper.
 
     Every way gets the same number of steps. `sharpness` 0 anneals: σ doubles from 1 to 2^15, and
-    moves shrink as steps sharpen."""
+    moves shrink as steps sharpen.
+    """
 
     title: ClassVar[str] = "projection alone"
     source: ClassVar[str] = "Vietri et al. 2022"

@@ -23,9 +23,8 @@ class Fitted:
     draw: Callable[[int, np.random.Generator], pa.Table]
     spent: Fraction | None  # ρ in this package's ledger; None where another accountant speaks
     relation: str  # which tables count as neighbours; a system may know one relation only
-    notes: Mapping[str, float] = field(
-        default_factory=dict
-    )  # public figures of the run, such as rounds
+    # Public figures of the run, such as rounds.
+    notes: Mapping[str, float] = field(default_factory=dict)
 
     def sample(self, rows: int, seed: int = 0) -> pd.DataFrame:
         """Synthetic rows in the order of the schema's columns."""

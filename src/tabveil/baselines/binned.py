@@ -1,5 +1,4 @@
-"""Systems that know categories alone: numbers are cut into bins before, and drawn inside them
-after."""
+"""Systems that know categories alone: numbers are cut into bins before, drawn inside them after."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -24,8 +23,7 @@ Codes = Callable[[int, np.random.Generator], np.ndarray]
 
 
 class BinnedDesk(Desk):
-    """A desk whose rows have categories alone; the bins of its numbers are paid for, where they
-    cost."""
+    """A desk whose rows have categories alone; the bins of numbers are paid for where they cost."""
 
     def __init__(
         self,
@@ -50,8 +48,7 @@ class BinnedDesk(Desk):
         return discrete_workload(family, self.domain)
 
     def rounds(self, family: QueryFamily) -> int:
-        """One fewer than columns, as RAP, GEM and MWEM+PGM have it, if there are as many
-        queries."""
+        """One fewer than columns, as in RAP, GEM and MWEM+PGM, if there are as many queries."""
         return min(max(1, len(self.domain.axes) - 1), len(family))
 
     def decoded(self, codes: np.ndarray, random: np.random.Generator) -> pa.Table:

@@ -55,8 +55,7 @@ class Binning:
 
 
 def binning_for(desk: Desk, bins: int, kind: str, total: int) -> Binning:
-    """Cut every number into about so many bins: equal ones for nothing, quantiles for a tenth of
-    ρ."""
+    """Cut every number into about so many bins: equal ones for free, quantiles for a tenth of ρ."""
     lattice = Lattice.of(desk.codec.schema)
     if kind not in KINDS or bins < 2:
         raise InvalidInput(
@@ -89,8 +88,7 @@ def _equal(size: int, bins: int) -> np.ndarray:
 
 
 def _quantiles(ranks: Ranks, column: int, bins: int) -> np.ndarray:
-    """Where runs begin that hold the wanted quantiles; a single point that holds one is its own
-    bin."""
+    """Where runs begin that hold the wanted quantiles; a point that holds one is its own bin."""
     starts, heights = ranks.starts[column], ranks.heights[column]
     ends = np.append(starts, ranks.lattice.sizes[column])
     holding = np.clip(

@@ -24,16 +24,14 @@ Recode = Callable[[Table], Table]
 
 @dataclass(frozen=True)
 class Embedding:
-    """Whole numbers for each row, [rows, width]; the Euclidean norm of a row's is at most
-    `norm`."""
+    """Whole numbers, [rows, width], of which each row has a Euclidean norm of at most `norm`."""
 
     of: Callable[[Table], np.ndarray]
     norm: int
 
 
 class Desk:
-    """Opens curators that share one allowance, and sells two more looks that curators do not
-    know."""
+    """Opens curators that share one allowance, and sells two more looks unknown to curators."""
 
     def __init__(
         self,
@@ -85,7 +83,8 @@ class Desk:
         """The noisy mean of what rows are embedded as, in units of the norm.
 
         A row more or less moves the sum by its own vector, at most `norm`; a replaced row by the
-        difference of two, at most twice that (docs/proofs/baselines.md)."""
+        difference of two, at most twice that (docs/proofs/baselines.md).
+        """
         moved = embedding.norm * self._door.protection.cells_moved()
 
         def exact() -> Int[np.ndarray, " width"]:
@@ -104,12 +103,12 @@ class Desk:
         candidates: np.ndarray,
         rho: Fraction,
     ) -> int:
-        """The candidate whose `expected` counts are furthest off, by weight times (L1 error −
-        bias).
+        """The candidate furthest off its `expected` counts, by weight times (L1 error − bias).
 
         Weights and bias are whole and public, so one row moves a score by its weight times what it
         moves the L1 error: the exponential mechanism needs the largest of these
-        (docs/proofs/baselines.md)."""
+        (docs/proofs/baselines.md).
+        """
         queries = workload.families[0]
 
         def scores() -> Int[np.ndarray, " candidates"]:

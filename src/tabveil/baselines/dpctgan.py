@@ -1,5 +1,4 @@
-"""DP-CTGAN of smartnoise-synth, in a virtual environment of its own: its pins conflict with
-everyone's."""
+"""DP-CTGAN of smartnoise-synth in a virtual environment: its pins conflict with everyone's."""
 
 import json
 import os
@@ -31,12 +30,12 @@ DRAWN = 40_000  # rows that its process draws before it ends
 
 @dataclass(frozen=True)
 class DpCtgan(Baseline):
-    """Rosenblatt et al. 2020 (OpenDP): a conditional GAN whose discriminator is trained by noisy
-    gradients.
+    """Rosenblatt et al. 2020 (OpenDP): a conditional GAN; noisy gradients train its discriminator.
 
     Bounds and categories come from the schema, so nothing is paid for preprocessing. It reads the
     frequencies of categories for its conditional sampler without paying; its promise is taken as it
-    is given."""
+    is given.
+    """
 
     title: ClassVar[str] = "DP-CTGAN"
     source: ClassVar[str] = "Rosenblatt et al. 2020, smartnoise-synth"
@@ -69,9 +68,8 @@ class DpCtgan(Baseline):
             "noise": self.noise,
             "rows": DRAWN,
         }
-        with tempfile.TemporaryDirectory(
-            prefix="tabveil-dpctgan-"
-        ) as name:  # mode 0700: it holds rows
+        # Mode 0700: it holds rows.
+        with tempfile.TemporaryDirectory(prefix="tabveil-dpctgan-") as name:
             folder = Path(name)
             (folder / "asked.json").write_text(json.dumps(asked))
             pq.write_table(_as_arrow(parts), folder / "rows.parquet")

@@ -36,8 +36,7 @@ def main(folder: Path) -> None:
         sys.exit(TOO_SMALL)
 
     def spent(epochs: int, noise: float) -> float:
-        """The ε of so many epochs, by the package's own accountant; each batch takes two noisy
-        steps."""
+        """The ε of so many epochs by the package's accountant; a batch takes two noisy steps."""
         steps = 2 * epochs * max(1, len(rows) // batch)
         divergence = privacy_analysis.compute_rdp(batch / len(rows), noise, steps, orders)
         return float(privacy_analysis.get_privacy_spent(orders, divergence, asked["delta"])[0])

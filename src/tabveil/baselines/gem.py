@@ -25,8 +25,7 @@ WIDTHS = (256, 256)
 
 @dataclass(frozen=True)
 class Gem(Binned):
-    """Liu, Vietri and Wu 2021 on binned numbers: fixed random inputs, a network, softmax per
-    column.
+    """Liu, Vietri, Wu 2021 on binned numbers: fixed random inputs, a network, softmax per column.
 
     Without the moving average of its weights; whole class-conditional marginals, d − 1 rounds.
     """

@@ -17,8 +17,7 @@ query."""
 
 
 class Graphical:
-    """Noisy marginals in, rows out; potentials are fitted by mirror descent, from where they
-    were."""
+    """Noisy marginals in, rows out; mirror descent fits potentials, from where they were."""
 
     def __init__(self, domain: Domain, total: int, iterations: int, most_megabytes: float) -> None:
         self._mbi = required("mbi", "bench")
@@ -53,8 +52,7 @@ class Graphical:
             return np.asarray(self._model.project(axes).datavector())
 
     def fits(self, axes: tuple[int, ...], done: float) -> bool:
-        """Whether the model stays small enough with these axes together; it may grow as rounds are
-        done."""
+        """Whether the model stays small enough with these axes; it may grow as rounds are done."""
         size = self._mbi.junction_tree.hypothetical_model_size(self._domain, [*self.cliques, axes])
         return bool(size <= self._most * done)
 
@@ -70,8 +68,7 @@ class Graphical:
 
 @contextmanager
 def double_precision() -> Iterator[None]:
-    """64-bit floats, which its line search needs on large tables; our own programs stay as they
-    were."""
+    """64-bit floats, which its line search needs on large tables; our programs stay as they are."""
     with jax.enable_x64(True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

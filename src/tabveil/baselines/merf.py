@@ -1,5 +1,4 @@
-"""DP-MERF: one noisy mean of random Fourier features, and a generator trained to have the same
-mean."""
+"""DP-MERF: one noisy mean of random Fourier features, and a generator trained to match it."""
 
 import math
 from dataclasses import dataclass
@@ -32,11 +31,11 @@ BATCH = 500
 
 @dataclass(frozen=True)
 class Merf(Baseline):
-    """Harder et al. 2021 for mixed types: the mean embedding of each class of each target, noised
-    once.
+    """Harder et al. 2021 for mixed types: the mean embedding per class of each target, noised once.
 
     The features are those of a Gaussian kernel on numbers and one-hot categories together; its
-    width follows from the schema, where the original takes it from the data."""
+    width follows from the schema, where the original takes it from the data.
+    """
 
     title: ClassVar[str] = "DP-MERF"
     source: ClassVar[str] = "Harder et al. 2021"
@@ -114,8 +113,7 @@ class Waves:
         return cls(domain, scale, np.rint(frequencies * FINE).astype(np.int64), classes)
 
     def __call__(self, table: Table) -> np.ndarray:
-        """The features of each row, [rows, groups × 2 × waves]; only those of its own classes are
-        filled."""
+        """The features of each row, [rows, groups × 2 × waves]; zero but for its own classes."""
         cells = self.domain.cells
         phase = self.scale.positions(table).astype(np.int64) @ self.frequencies[cells:]
         for axis, offset in enumerate(self.domain.offsets):

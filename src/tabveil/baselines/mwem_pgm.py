@@ -21,12 +21,12 @@ CONSIDERED = 300  # candidates in a round, drawn at random where there are more
 
 @dataclass(frozen=True)
 class MwemPgm(Binned):
-    """McKenna et al. 2019, engine mbi: d − 1 rounds over class-conditional marginals of binned
-    numbers.
+    """McKenna et al. 2019, with mbi: d − 1 rounds over class-conditional marginals, numbers binned.
 
     Every column is measured alone first, and what the model answers is read off rows drawn from it,
     which takes a fraction of the time; both in its favour. Where there are more than 300 marginals,
-    a round chooses among a random 300 of them."""
+    a round chooses among a random 300 of them.
+    """
 
     title: ClassVar[str] = "MWEM+PGM"
     source: ClassVar[str] = "McKenna et al. 2019"

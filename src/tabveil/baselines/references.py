@@ -1,5 +1,4 @@
-"""Where a synthesizer should stand: real rows above it, independent columns below it. NOT
-private."""
+"""Where a synthesizer should stand: real rows above, independent columns below. NOT private."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,8 +46,7 @@ class Reference(Baseline):
 
 @dataclass(frozen=True)
 class Real(Reference):
-    """All real rows, however many were asked for; without `numbers`, models learn from categories
-    alone."""
+    """All real rows, however many are asked for; without `numbers`, models see categories alone."""
 
     title: ClassVar[str] = "real rows"
 

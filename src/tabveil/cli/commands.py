@@ -75,8 +75,7 @@ app = assembled()
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one line and an exit code, never a
-    traceback."""
+    """Run the commands; a user's mistake ends in one line and an exit code, never a traceback."""
     try:
         app()
     except TabveilError as problem:

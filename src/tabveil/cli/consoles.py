@@ -6,8 +6,7 @@ out, err = Console(), Console(stderr=True)
 
 
 def say(text: str) -> None:
-    """One sentence or two, on one line: a terminal breaks it where it likes, a program does not
-    have to."""
+    """One sentence or two, on one line: terminals break it where they like, programs need not."""
     out.print(text, markup=False, soft_wrap=True)
 
 

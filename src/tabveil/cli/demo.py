@@ -27,8 +27,7 @@ def demo(
 
 
 def _free(folder: Path) -> Path:
-    """The folder, or the first of folder-2, folder-3, ... that does not exist yet: nothing is
-    overwritten."""
+    """The folder, or the first of folder-2, folder-3, ... that is free: nothing is overwritten."""
     names = itertools.chain(
         [folder], (folder.with_name(f"{folder.name}-{i}") for i in itertools.count(2))
     )

@@ -1,5 +1,4 @@
-"""The main job on simulated data: what a data owner would do on a Monday, from table to synthetic
-rows."""
+"""The main job on simulated data: a data owner's Monday, from a table to synthetic rows."""
 
 from pathlib import Path
 

@@ -30,7 +30,8 @@ def evaluate(
     """Compare synthetic with real rows. NOT private: for the owner's eyes.
 
     Example: `tabveil evaluate --real train.csv --test test.csv --synthetic s.csv --schema
-    schema.yaml`"""
+    schema.yaml`
+    """
     with stage_bar(err) as watch:
         scores = tv.evaluate(
             real=real,

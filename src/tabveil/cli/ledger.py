@@ -65,8 +65,7 @@ def verify_ledger(
     releases: Annotated[list[Path], typer.Argument(help="Releases that were charged to it.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check that a ledger still is the one that these releases were charged to: not cut, forked or
-    replaced.
+    """Check that a ledger still is the one releases were charged to: not cut, forked or replaced.
 
     Example: `tabveil ledger verify people.csv.ledger release-2025 release-2026`
     """

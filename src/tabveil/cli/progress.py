@@ -1,5 +1,4 @@
-"""Progress of long commands on a terminal: stage, round, noisy loss and time left; nothing
-private."""
+"""Progress of long commands on a terminal: stage, round, noisy loss, time left; nothing private."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,8 +56,7 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
 
 @contextmanager
 def stage_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a watcher that is told which stage of how many begins; for commands that do not fit
-    anything."""
+    """Yield a watcher that hears which stage of how many begins; for commands that fit nothing."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -63,7 +63,8 @@ def init_schema(
     Example: `tabveil schema init people.csv --epsilon 0.1 -o schema.yaml`
 
     Example: `tabveil schema init visits.csv --epsilon 0.1 --unit patient --max-rows 5 -o
-    schema.yaml`"""
+    schema.yaml`
+    """
     require_new(schema)
     person = _person(unit, max_rows)
     if epsilon is None:
@@ -111,8 +112,7 @@ def _drafted(table: object, public: bool, person: dict[str, Any] | None) -> dict
 
 
 def _named(data: Path, header: bool) -> object:
-    """The table; where its first line looks like data, its owner says whether that holds the
-    names."""
+    """The table; where its first line looks like data, its owner says if that holds the names."""
     table = opened(data)
     question = f"The first line of {table.what} looks like data. Does it hold the column names?"
     if table.in_doubt and (header or (sys.stdin.isatty() and typer.confirm(question))):
@@ -121,8 +121,7 @@ def _named(data: Path, header: bool) -> object:
 
 
 def check_schema(data: Data, schema: SchemaFile, as_json: AsJson = False) -> None:
-    """Check a table against its schema; names columns and rules, never a value. For the owner's
-    eyes.
+    """Check a table against its schema; names columns, rules, never a value. For the owner's eyes.
 
     Example: `tabveil schema check people.csv --schema schema.yaml`
     """

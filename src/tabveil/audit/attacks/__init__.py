@@ -1,7 +1,8 @@
 """Outside attackers: what someone can try who has the release, and never sees a fit at work.
 
 Each takes a build and says what ε it proved. To add one, write a file and put its name on the list:
-the tests ask of each that it breaks the build without noise, and that the real one holds."""
+the tests ask of each that it breaks the build without noise, and that the real one holds.
+"""
 
 from collections.abc import Callable
 

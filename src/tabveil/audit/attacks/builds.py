@@ -1,5 +1,4 @@
-"""Builds to attack: the one that people run, and one without noise, on which an attack must
-succeed."""
+"""Builds to attack: the one that people run, and one without noise, which attacks must break."""
 
 from collections.abc import Callable
 

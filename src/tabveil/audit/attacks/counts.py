@@ -1,10 +1,10 @@
-"""An attack on the noisy counts of a release, by someone who knows every row but the one they look
-for.
+"""An attack on the noisy counts of a release, by someone who knows every row but the one sought.
 
 They read `measurements.json` and `schema.json` as anyone can, by what is in them alone: no code
 of the fit is used. In every cell that the target falls into they know the count without it; what is
 left is noise, or noise and one. The likelihood ratio of the two is the best test there is on these
-counts. Where runs leave open in which cell someone is, the count is left out."""
+counts. Where runs leave open in which cell someone is, the count is left out.
+"""
 
 import json
 import tempfile
@@ -89,8 +89,7 @@ def evidence(release: Path, known: pd.DataFrame, target: pd.DataFrame) -> float:
 def _over(
     measurement: dict[str, Any], columns: dict[str, Any], known: pd.DataFrame, target: pd.DataFrame
 ) -> int | None:
-    """By how much the count of the target's cell exceeds the known rows; None where it is not
-    told."""
+    """By how much the count of the target's cell exceeds the known rows; None if it is not told."""
     cell: list[int] = []
     perhaps = surely = np.ones(len(known), bool)
     for side in measurement["sides"]:

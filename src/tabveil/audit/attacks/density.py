@@ -1,10 +1,10 @@
-"""A density attack: rows that synthetic rows crowd around more than people in general do were in
-the table.
+"""A density attack: rows that synthetic rows crowd around more than people do were in the table.
 
 The idea is DOMIAS (van Breugel and others, 2023): a row is common among synthetic rows because it
 is common, or because it was in the table. A reference sample of the same population tells one from
 the other. Densities are compared by the distance to the nearest neighbour, which needs no width of
-a kernel."""
+a kernel.
+"""
 
 import math
 from dataclasses import dataclass
@@ -54,7 +54,8 @@ class Density(Attack):
 
     Under ε-differential privacy no more of them are guessed right than if each guess were right on
     its own with chance exp(ε)/(1 + exp(ε)), but for a δ that is negligible here (Steinke, Nasr and
-    Jagielski, 2023)."""
+    Jagielski, 2023).
+    """
 
     name: ClassVar[str] = "density"
 
@@ -94,8 +95,7 @@ def people(rows: int, random: np.random.Generator) -> pd.DataFrame:
 def suspicion(
     rows: pd.DataFrame, synthetic: pd.DataFrame, reference: pd.DataFrame, schema: Schema
 ) -> np.ndarray:
-    """For each row, the logarithm of how much nearer a synthetic row lies than one of the reference
-    does."""
+    """For each row, the log of how much nearer a synthetic row lies than one of the reference."""
     codec = Codec(schema)
     of_reference = _encoded(reference, codec)
     places, near, usual = (

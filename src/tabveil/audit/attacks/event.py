@@ -69,8 +69,7 @@ class NoisyPick(Attack):
 
 
 def ranked(without: np.ndarray, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How much each draw speaks for the target, by a classifier that learnt from the other
-    draws."""
+    """How much each draw speaks for the target, by a classifier that learnt from other draws."""
     from sklearn.linear_model import LogisticRegression
 
     draws = np.concatenate([without[::2], present[::2]])
