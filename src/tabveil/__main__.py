@@ -1,5 +1,4 @@
-"""The command `tabveil`, and `python -m tabveil`: the device wakes while everything else is
-loaded."""
+"""The command `tabveil`, and `python -m tabveil`: the device wakes while all else is loaded."""
 
 import gc
 import sys

@@ -1,9 +1,9 @@
-"""Find types, values, bounds and decimals in the data itself, for a price: a private way to a
-schema.
+"""Find types, values, bounds and decimals in the data, for a price: a private way to a schema.
 
 Nothing is taken from the types that columns came in: readers guess most of these from cells. What
 each column holds is counted instead, with noise. What is found is written into an ordinary schema,
-with what it cost."""
+with what it cost.
+"""
 
 import datetime
 import json
@@ -30,9 +30,8 @@ from tabveil.sources.reader import explained
 
 DELTA = 1e-6
 LOOKS_SHARE = Fraction(1, 10)  # of ρ, for what columns hold
-VALUES_WEIGHT = (
-    4  # a list of values must stand clear of its noise; bounds and decimals are read off sums
-)
+# A list of values must stand clear of its noise; bounds and decimals are read off sums.
+VALUES_WEIGHT = 4
 LEAST, MOST = -20, 50  # powers of two that numbers are sorted into; beyond them they are clamped
 DECIMALS = 7  # 0 to 6, and more
 CARELESS = 0.001  # chance per column that mere noise widens its bounds
@@ -54,7 +53,8 @@ def infer_schema(
     """A schema whose values and bounds were found in the data with (ε, δ)-differential privacy.
 
     Columns of which nothing could be found are dropped; `found_document` leaves them to be filled
-    in."""
+    in.
+    """
     document = found_document(
         data, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours, privacy=privacy
     )
@@ -80,7 +80,8 @@ def found_document(
 
     With a ledger file, a search that was cut short goes on when it is asked for again, from the
     answers that were paid for. With `save`, the document is on disk before the search counts as
-    done."""
+    done.
+    """
     unit = Privacy(**privacy) if privacy else None
     promise = Promise(Budget(epsilon, delta), Protection.of(neighbours, unit))
     source = Source.whole(data)
@@ -124,8 +125,7 @@ def found_document(
 
 
 def whole(promise: Promise) -> Fraction:
-    """The ρ that a search may spend: half of δ pays for lists of values, half is left for the
-    conversion."""
+    """The ρ a search may spend: half of δ pays for lists of values, half is for the conversion."""
     return Budget(promise.budget.epsilon, promise.budget.delta / 2).rho
 
 
@@ -156,8 +156,7 @@ class Scout:
     # -- three kinds of questions, each one histogram per column -----------------------------------
 
     def _looks(self, names: list[str], rho: Fraction) -> dict[str, str]:
-        """What columns hold, by what most rows do; days are moments if some clearly tell the
-        time."""
+        """What columns hold, by what most rows do; days are moments if some clearly tell time."""
         counts, scale = self._histograms(
             f"what {len(names)} columns look like", rho, dict.fromkeys(names, "look"), len(LOOKS)
         )
@@ -225,8 +224,7 @@ class Scout:
 
 @dataclass(frozen=True)
 class Histograms:
-    """Counts the rows of a batch in the cells of some columns; `cell_of` names the cells of
-    each."""
+    """Counts the rows of a batch in the cells of some columns; `cell_of` names each one's cells."""
 
     cell_of: dict[str, str]
     cells: int
@@ -237,12 +235,12 @@ class Histograms:
 
 
 def threshold(scale: float, delta: float, rows_per_person: int = 1) -> int:
-    """The least noisy count at which values may be named, so that a lone one is named with chance ≤
-    δ.
+    """The least noisy count at which to name values, so that a lone one is named with chance ≤ δ.
 
     Somebody with `rows_per_person` rows brings at most so many new values, of at most so many rows.
     The tail of the discrete Gaussian at t is at most that of the continuous one at t − 1 (Canonne,
-    Kamath, Steinke 2020)."""
+    Kamath, Steinke 2020).
+    """
     deviations = -NormalDist().inv_cdf(delta / rows_per_person)
     return rows_per_person + 1 + math.ceil(scale * deviations * (1 + 1e-9))
 

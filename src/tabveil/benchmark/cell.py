@@ -117,8 +117,7 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def processor_seconds() -> float:
-    """What all threads of this process and its children have worked; less moved by others than a
-    clock."""
+    """Seconds that all threads of this process and its children worked; steadier than a clock."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 

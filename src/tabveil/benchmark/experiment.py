@@ -1,5 +1,4 @@
-"""What a TOML file asks for: datasets × synthesizers × ε × seeds, as cells that can be run one by
-one."""
+"""What a TOML file asks for: datasets × synthesizers × ε × seeds, as cells to be run one by one."""
 
 import hashlib
 import itertools
@@ -63,8 +62,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A grid of cells, and how to show what comes out. A list as an option stands for one entry per
-    value."""
+    """A grid of cells, and how to show what comes out; a list as an option: one entry per value."""
 
     title: str
     dataset: tuple[Mapping[str, Any], ...]
@@ -158,8 +156,7 @@ class Experiment:
 
 
 def told_apart(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The name and what differs from its defaults, so that experiments share cells that are the
-    same."""
+    """The name and what differs from its defaults, so that experiments share equal cells."""
     return {
         name: value
         for name, value in entry.items()

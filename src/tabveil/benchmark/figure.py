@@ -16,8 +16,7 @@ PANEL = {"width": 190, "height": 150}
 
 
 def draw(experiment: Experiment, out: Path, folder: Path, name: str) -> list[Path]:
-    """Write every figure (SVG) and table (Markdown) of an experiment, and all its rows as
-    Parquet."""
+    """Write every figure (SVG) and table (Markdown) of an experiment, and all rows as Parquet."""
     rows = tidy(experiment, out)
     folder.mkdir(parents=True, exist_ok=True)
     made = [folder / f"{name}.parquet"]
@@ -48,12 +47,12 @@ def figure(
     where: Mapping[str, Any] | None = None,
     without: Sequence[str] = (),
 ) -> Any:
-    """One panel per value of `column`: score `y` against `x`, a line per series, bars from least to
-    most.
+    """A panel per value of `column`: score `y` against `x`, a line per series, bars least to most.
 
     `x` is something that cells differ in, or another score of theirs. Where it is missing, or has
     the value `flat`, the score is one dashed line across the panel. Systems `without` are not
-    drawn."""
+    drawn.
+    """
     alt = altair()
     points = points_of(rows[~rows["synthesizer"].isin(without)], x, y, column, where or {})
     level = points[x].isna() | (points[x] == flat)
@@ -97,8 +96,7 @@ def figure(
 def points_of(
     rows: pd.DataFrame, x: str, y: str, column: str, where: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """One row per cell (and target, if targets are the panels) with its score and its place along
-    x."""
+    """One row per cell (and target, if targets are the panels) with its score and place along x."""
     for name, value in where.items():
         rows = rows[rows[name] == value]
     if column == "subject":

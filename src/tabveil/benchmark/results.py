@@ -99,8 +99,7 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def name_today(metric: str, subject: str = "mean") -> str:
-    """What a score about a subject is called; in version 0.1 the benchmark had two names of its
-    own."""
+    """What a score about a subject is called; in version 0.1 the benchmark had two other names."""
     if metric.startswith("f1_") and subject != "mean" and not metric.endswith("_by_target"):
         return f"{metric}_by_target"
     return "total_variation_cm" if metric == "cm_total_variation" else metric
@@ -138,8 +137,7 @@ def means(
     subject: str = "mean",
     spread: bool = False,
 ) -> pd.DataFrame:
-    """Means over seeds, one line per combination of `along`; with `across`, one column per value of
-    that.
+    """Means over seeds, a line per combination of `along`; with `across`, a column per value of it.
 
     With `spread` each is spelled with its standard deviation, where there are several seeds.
     """
@@ -172,16 +170,14 @@ def means(
 
 
 def spelled(mean: float, deviation: float) -> str:
-    """A mean over seeds with how far they lie apart; a gap is a dash, and one seed has no
-    deviation."""
+    """A mean over seeds and how far they lie apart; a gap is a dash, one seed has no deviation."""
     if deviation != deviation:
         return shown(mean)
     return f"{shown(mean)} ± {np.format_float_positional(deviation, 1, fractional=False, trim='-')}"
 
 
 def heading(column: Any, across: str | None, alone: bool) -> str:
-    """What a column of means is called: its score, and the value it stands for; that alone, if it
-    can."""
+    """What a column of means is called: its score and the value it stands for, or that alone."""
     if across is None:
         return SCORES.get(column, str(column))
     score, value = column

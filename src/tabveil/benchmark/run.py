@@ -1,5 +1,4 @@
-"""Cells that are not finished yet, each in a process of its own; whatever ends well is kept at
-once."""
+"""Cells that are not finished yet, each in a process of its own; what ends well is kept at once."""
 
 import json
 import os
@@ -56,8 +55,7 @@ def run(
     limit: float | None = None,
     console: Console,
 ) -> Outcome:
-    """Run what is missing of an experiment; stopping it loses only the cells that were under
-    way."""
+    """Run what is missing of an experiment; stopping it loses only the cells under way."""
     cells = list(experiment.cells())
     for name in ("cells", "answers", "logs"):
         (out / name).mkdir(parents=True, exist_ok=True)

@@ -12,8 +12,7 @@ from tabveil.schema import Schema
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table that can be made again: `frame(rows, seed)` gives its rows, `schema()` what is
-    public."""
+    """A table that can be made again: `frame(rows, seed)` gives rows, `schema()` what is public."""
 
     name: str
     title: str
@@ -29,8 +28,7 @@ DATASETS: dict[str, Dataset] = {
 
 @dataclass(frozen=True)
 class RealTable:
-    """A real table that lies in a folder of its user: `prepare(folder, **options)` splits and
-    recodes it."""
+    """A real table in a folder of its user: `prepare(folder, **options)` splits and recodes it."""
 
     name: str
     title: str

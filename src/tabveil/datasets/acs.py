@@ -1,9 +1,9 @@
-"""The American Community Survey as the RAP++ paper uses it: five tasks, and all of them in one
-table.
+"""The American Community Survey as in the RAP++ paper: five tasks, and all of them in one table.
 
 Rows are chosen and labelled by the problem definitions of folktables (Ding et al. 2021); columns
 are those of the paper's appendix. Categories and bounds come from the Census data dictionary, never
-from the rows. A missing category is the code -1; a missing number is 0."""
+from the rows. A missing category is the code -1; a missing number is 0.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,8 +47,7 @@ HEALTH = ("MIL", "ANC", "NATIVITY", "DEAR", "DEYE", "DREM")
 
 
 class Question(NamedTuple):
-    """One prediction task: folktables' problem, what its label is called, and the paper's
-    columns."""
+    """One prediction task: folktables' problem, the name of its label, and the paper's columns."""
 
     problem: str
     label: str
@@ -130,8 +129,7 @@ def acs(
     year: int = 2018,
     rows: int | None = None,
 ) -> Prepared:
-    """One of the paper's tables: a task (or `multitask`) of one state, or of all that the folder
-    pools."""
+    """One of the paper's tables: a task (or `multitask`) of one state, or of all those pooled."""
     if task not in (*TASKS, "multitask"):
         raise InvalidInput(
             f"There is no task {task}.", f"Choose from: {', '.join(TASKS)}, multitask."
@@ -150,8 +148,7 @@ def acs(
 def new_york(
     folder: str | Path | None = None, *, task: str = "multitask", rows: int | None = None
 ) -> Prepared:
-    """ACS 2024 has other columns: 18 categorical, 6 numerical, and the same five targets, or one of
-    them."""
+    """ACS 2024 has other columns: 18 categorical, 6 numerical, the same five targets, or one."""
     people = table_in(folder_of_tables(folder), "acs2024_ny.parquet")
     people = people[people["AGEP"] >= 16].reset_index(drop=True)
     labels = pd.DataFrame(
@@ -174,8 +171,7 @@ def new_york(
 
 
 def census_people(folder: Path, state: str, year: int) -> pd.DataFrame:
-    """Rows of the person file: of a Parquet file that pools states, or in the layout of
-    folktables."""
+    """Rows of the person file: a Parquet file that pools states, or the layout of folktables."""
     if state != POOLED and state not in STATES:
         raise InvalidInput(
             f"There is no state {state} here.", f"Choose from: {', '.join(STATES)}, pooled."

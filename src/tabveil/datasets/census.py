@@ -3,7 +3,8 @@
 People are drawn one group of columns after another, each given the ones before it, so ages,
 schooling, work and money hang together as they do in a survey: spikes at 40 hours and 52 weeks,
 wages that are zero or heavy-tailed and like round numbers, and outcomes that bend and interact with
-the other columns."""
+the other columns.
+"""
 
 from collections.abc import Sequence
 
@@ -74,8 +75,7 @@ Flags = NDArray[np.bool_]
 
 
 def schema() -> Schema:
-    """What anyone may know about the table without seeing it: the questionnaire's answers and
-    ranges."""
+    """What anyone may know about the table unseen: the questionnaire's answers and ranges."""
 
     def categorical(values: Sequence[str]) -> dict[str, object]:
         return {"type": "categorical", "values": list(values)}
@@ -174,8 +174,7 @@ def origins(rng: np.random.Generator, age: Numbers, region: Codes) -> tuple[Code
 
 
 def schooling(rng: np.random.Generator, age: Numbers, region: Codes, citizenship: Codes) -> Codes:
-    """Highest schooling: later cohorts stay longer, newcomers have very little or a great deal of
-    it."""
+    """Highest schooling: later cohorts stay longer, newcomers have very little or a great deal."""
     rows = len(age)
     spread = np.array([1.0, 1.2, 1.6])[citizenship]
     score = (
@@ -219,8 +218,7 @@ def work(
     disability: Codes,
     citizenship: Codes,
 ) -> tuple[Codes, Codes]:
-    """Occupation and class of worker over the last year; `not working` for those who did not
-    work."""
+    """Occupation and class of worker over the last year; `not working` for those without work."""
     young_mother = (sex == 0) & (marital == 1) & (age < 42)
     prime = 2.6 - ((age - 41) / 15) ** 2 * 0.75
     working = (
@@ -256,8 +254,7 @@ def worktime(
     occupation: Codes,
     worker: Codes,
 ) -> tuple[Numbers, Numbers]:
-    """Weeks worked last year (most: 52) and usual hours (most: 40); zero for those who did not
-    work."""
+    """Weeks worked last year (most: 52) and usual hours (most: 40); zero for those without work."""
     rows = len(age)
     works = occupation != IDLE
     whole_year = (
@@ -382,8 +379,7 @@ def employment(
     weeks: Numbers,
     hours: Numbers,
 ) -> Codes:
-    """Employed today, a year after the weeks and hours were counted: people retire, lose work and
-    find it."""
+    """Employed today, a year after weeks and hours counted: people retire, lose and find work."""
     settled = 0.045 * (weeks - 26) + 0.02 * (hours - 30)
     worked = (
         0.9 + settled + 0.1 * (education - 3) - 0.16 * np.maximum(age - 58, 0) + 0.9 * (worker == 1)
@@ -408,8 +404,7 @@ def household_income(
     wage: Numbers,
     other_income: Numbers,
 ) -> Numbers:
-    """What the whole household brings in: a spouse's or a parent's money is in no column of the
-    table."""
+    """What the whole household brings in: a spouse's or a parent's money is in no column."""
     rows = len(age)
     spouse = np.exp(
         10.0
@@ -433,8 +428,7 @@ def public_insurance(
     worker: Codes,
     household: Numbers,
 ) -> Codes:
-    """Covered by the state: nearly all from 65; before that the poor, the young and the
-    disabled."""
+    """Covered by the state: nearly all from 65; before, the poor, the young and the disabled."""
     need = 1.3 - household / 22_000
     young = 1.0 * (age < 21)
     eligible = np.where(citizenship == 2, -1.6, 0.0) + 2.2 * disability * (citizenship != 2)

@@ -12,8 +12,7 @@ from tabveil.errors import InvalidInput
 
 
 def atomic_write(path: str | Path, content: bytes | Callable[[BinaryIO], None]) -> None:
-    """Write a file under a temporary name in the same folder, sync it, then rename it into
-    place."""
+    """Write a file under a temporary name in the same folder, sync it, rename it into place."""
     path = Path(path)
     _require_folder(path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
