@@ -58,8 +58,7 @@ ROOMS = {
     "report": ("plot",),
     "schema": ("Schema",),
 }
-"""Where public names live. They are loaded when they are first used, so that a device can be woken
-before."""
+"""Where public names live: loaded when first used, so that a device can be woken before."""
 
 HOMES = {name: f"tabveil.{room}" for room, names in ROOMS.items() for name in names}
 __all__ = sorted(HOMES)

@@ -49,8 +49,10 @@ class NoisyCounts(NamedTuple):
 
 
 Count = Callable[[Table], list[np.ndarray]]
-"""Integer arrays for a batch of rows, the same shapes for every batch. As data, not as a closure:
-the rows may be counted in other processes."""
+"""Integer arrays for a batch of rows, the same shapes for every batch.
+
+As data, not as a closure: the rows may be counted in other processes.
+"""
 
 
 class PrivateRows(Protocol):

@@ -8,8 +8,7 @@ import numpy as np
 from tabveil.audit.estimator import ALARM, SHOWN, lower_bound
 
 DELTA = 1e-5
-"""The δ at which ε is claimed and measured; a smaller one would only hide more of the loss from a
-test."""
+"""The δ at which ε is claimed and measured; a smaller one only hides more loss from a test."""
 FALSE_ALARM = 1e-6  # of a test of the noise's law
 
 

@@ -83,8 +83,10 @@ def jobs(size: Size) -> list[Job]:
 
 
 USED = (("default", TYPES, 1), ("default", MANY, 1), ("paper", TYPES, 10))
-"""Presets as they are, on small worlds and on one with enough columns and rows for every rule of
-theirs; and how much slower each is than the first."""
+"""Presets as they are, on some worlds, and how much slower each is than the first.
+
+Small worlds, and one with enough columns and rows for every rule of the presets.
+"""
 
 
 @dataclass(frozen=True)

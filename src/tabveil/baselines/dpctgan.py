@@ -1,4 +1,4 @@
-"""DP-CTGAN of smartnoise-synth in a virtual environment: its pins conflict with everyone's."""
+"""DP-CTGAN of smartnoise-synth in an environment of its own: its pins conflict with everyone's."""
 
 import json
 import os

@@ -12,8 +12,7 @@ from tabveil.machine.packages import required
 from tabveil.tables.table import Domain
 
 SCORED_ROWS = 50_000
-"""Rows drawn from the model to see what it answers: far less time than eliminating variables per
-query."""
+"""Rows drawn to see what the model answers: far quicker than eliminating variables per query."""
 
 
 class Graphical:

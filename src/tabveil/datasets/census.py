@@ -379,7 +379,7 @@ def employment(
     weeks: Numbers,
     hours: Numbers,
 ) -> Codes:
-    """Employed today, a year after weeks and hours counted: people retire, lose and find work."""
+    """Employed today, a year after those weeks and hours: people retire, lose and find work."""
     settled = 0.045 * (weeks - 26) + 0.02 * (hours - 30)
     worked = (
         0.9 + settled + 0.1 * (education - 3) - 0.16 * np.maximum(age - 58, 0) + 0.9 * (worker == 1)

@@ -14,8 +14,7 @@ from tabveil.sources.reader import OnProgress
 
 Sums = list[np.ndarray]
 Count = Callable[[pa.Table], Sums]
-"""Integer arrays for one batch of rows, the same shapes for every batch; can be sent to another
-process."""
+"""Integer arrays for a batch of rows, the same shapes for all; can go to another process."""
 
 
 class Engine(ABC):

@@ -14,8 +14,11 @@ from tabveil.errors import InvalidInput
 
 Integers = NDArray[np.int64]
 TESTED = ("0.14.2", "0.15.0", "0.15.1", "0.16.0")
-"""Versions of OpenDP whose laws were tested (benchmarks/opendp_versions.py). 0.14.0 and 0.14.1 draw
-Bernoulli(exp(-x)) wrongly, so that their Gaussian noise hides less than it should."""
+"""Versions of OpenDP whose laws were tested (benchmarks/opendp_versions.py).
+
+0.14.0 and 0.14.1 draw Bernoulli(exp(-x)) wrongly, so that their Gaussian noise hides less than it
+should.
+"""
 WORTH_A_THREAD = 256
 """Draws: an exact one takes about ten microseconds, starting a thread as long as a few of them."""
 

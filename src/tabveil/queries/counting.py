@@ -15,8 +15,7 @@ from math import isqrt, prod
 import numpy as np
 
 ROOMS = (*((32, 2**power) for power in range(15, 5, -1)), (8, 2**5))
-"""Most classes that are told apart together, and most cells of one count (2^15 stay in a
-processor's cache).
+"""Most classes told apart together, and most cells of one count (2^15 stay in a processor's cache).
 
 Large packs are quick to count, and hold much that nobody asks for: many columns get smaller ones.
 """
@@ -24,8 +23,7 @@ MOST_FOLDED = 2**23
 """Cells of all counts, where a smaller room allows it: 64 MB, and every thread holds two."""
 
 Pass = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
-"""Targets that are told apart together, and packs of other columns; every two packs are counted
-together."""
+"""Targets told apart together, and packs of other columns; every two packs are counted together."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from tabveil.queries.sides import Side
 from tabveil.tables.table import Domain
 
 BATCH = 4096
-"""Rows counted at once; far below 2^24, up to which sums of zeros and ones in 32-bit floats are
-exact."""
+"""Rows counted at once; far below 2^24, up to which 32-bit floats add up zeros and ones exactly."""
 ENTRIES = 2**21
 """How many numbers one chunk of queries may hold; small enough to stay in a processor's cache."""
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 from tabveil.errors import InvalidInput, TabveilError
 
 OnProgress = Callable[[float], None]
-"""Is told which share of a file's bytes has been read, in whole percents: progress, and no count of
-rows."""
+"""Is told which share of a file's bytes was read, in whole percents: progress, no count of rows."""
 
 
 class Reader(ABC):

@@ -13,10 +13,12 @@ from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Table
 
 GRID = 2**16
-"""Numeric columns lie on the integers 0..GRID. With directions of L1 norm below 2^14 every product
-and sum fits in 32 bits, so a real row's predicate is integer arithmetic: the same bit in any batch,
-order, thread count or device. (Sums in floating point are not: removing a row can move another
-row's result.)"""
+"""Numeric columns lie on the integers 0..GRID.
+
+With directions of L1 norm below 2^14 every product and sum fits in 32 bits, so a real row's
+predicate is integer arithmetic: the same bit in any batch, order, thread count or device. (Sums in
+floating point are not: removing a row can move another row's result.)
+"""
 CHUNK = 2**13  # rows placed at a time, so that what is in between stays in a processor's cache
 FINEST = 2**20
 """About the most points a column is told apart by before noise."""

@@ -26,8 +26,7 @@ from tabveil.privacy import Relation
 from tabveil.schema import Schema
 
 Places = Callable[[pd.Series], tuple[np.ndarray, np.ndarray]]
-"""The first and the last part of a column that each of its values may be counted in; -1 for
-none."""
+"""The first and last part of a column that each of its values may be counted in; -1 for none."""
 
 
 @dataclass(frozen=True)
