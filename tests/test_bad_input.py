@@ -134,7 +134,7 @@ def require_clean(model: tv.RAPpp) -> None:
 
 
 def clean_shape() -> tuple[int, ...]:
-    return Codec(tv.Schema.from_dict(SCHEMA)).domain.cells, TINY.rows
+    return Codec(tv.Schema.from_dict(SCHEMA)).domain.cells, TINY.effort.rows
 
 
 def twice(data: pd.DataFrame, column: str) -> pd.DataFrame:
