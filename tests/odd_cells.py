@@ -51,12 +51,22 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "point": [
         {"latitude": [-20, -10], "longitude": [177, -178], "grid": [5, 4], "nullable": True},
         {"latitude": [0, 90], "longitude": [-180, 180], "grid": [1, 100], "decimals": 12},
+        {"latitude": [-34.5, -33.0], "longitude": [150, 152], "grid": [2, 3]},
     ],
 }
+
+
+def rules_of(name: str) -> list[dict[str, Any]]:
+    """More rules of a type, its example, and the example with cells that may be missing."""
+    example = RULES[name].example.rule
+    learnt = RULES[name](**example).codec is not None
+    return [*MORE.get(name, []), example, *[{**example, "nullable": True}] * learnt]
+
+
 RULES_TO_TRY = {
     f"{name} {number}": {"type": name, **rule}
-    for name, kind in RULES.items()
-    for number, rule in enumerate([*MORE.get(name, []), kind.example.rule])
+    for name in RULES
+    for number, rule in enumerate(rules_of(name))
 }
 LEARNT = {
     name: rule

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from noises import Spy
 from samples import curator_of, random_table
-from tabveil.curator import Count, Curator, Workload, count
+from tabveil.curator import Curator, TableCount, Workload, count
 from tabveil.errors import BudgetExceeded
 from tabveil.privacy import Allowance, Budget, Ledger, Relation
 from tabveil.queries import marginals_with_targets, random_linear_thresholds
@@ -29,7 +29,7 @@ class WatchedRows:
         self.table, self.allowance = table, allowance
         self.looks: list[Fraction] = []
 
-    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+    def total(self, count: TableCount, columns: Sequence[str] | None = None) -> list[np.ndarray]:
         self.looks.append(self.allowance.spent)
         return count(self.table)
 

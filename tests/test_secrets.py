@@ -25,7 +25,7 @@ import pytest
 
 import tabveil as tv
 from samples import curator_of
-from tabveil.curator import Answer, Count, Curator, Workload
+from tabveil.curator import Answer, Curator, TableCount, Workload
 from tabveil.fitting.presets import Default, Effort, Paper, PaperEffort, Preset, Task
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.rappp import Result
@@ -384,7 +384,7 @@ class LockedRows:
     def __init__(self, table: Table) -> None:
         self._table, self.locked, self.looks = table, True, 0
 
-    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+    def total(self, count: TableCount, columns: Sequence[str] | None = None) -> list[np.ndarray]:
         return count(self._look())
 
     def count(self) -> int:

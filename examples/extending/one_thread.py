@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tabveil.engines.engine import Count, Engine, OnProgress, Sums, sums_of
+from tabveil.engines.engine import BatchCount, Engine, OnProgress, Sums, sums_of
 from tabveil.sources import Source
 
 
@@ -13,6 +13,6 @@ class OneThread(Engine):
     scheduler: str | None = None
 
     def total(
-        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+        self, source: Source, count: BatchCount, on_progress: OnProgress = lambda share: None
     ) -> Sums:
         return sums_of(source.batches(on_progress=on_progress), count)

@@ -65,9 +65,13 @@ __all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"tabveil has no {name}.")
-    return getattr(import_module(HOMES[name]), name)
+    if name in HOMES:
+        return getattr(import_module(HOMES[name]), name)
+    if not name.startswith("_"):  # a type of column that was added to the list of types
+        for kind in import_module("tabveil.columns").RULES.values():
+            if kind.__name__ == name:
+                return kind
+    raise AttributeError(f"tabveil has no {name}.")
 
 
 def __dir__() -> list[str]:

@@ -48,7 +48,7 @@ class NoisyCounts(NamedTuple):
     scale: float
 
 
-Count = Callable[[Table], list[np.ndarray]]
+TableCount = Callable[[Table], list[np.ndarray]]
 """Integer arrays for a batch of rows, the same shapes for every batch.
 
 As data, not as a closure: the rows may be counted in other processes.
@@ -58,7 +58,7 @@ As data, not as a closure: the rows may be counted in other processes.
 class PrivateRows(Protocol):
     """The table that is protected."""
 
-    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+    def total(self, count: TableCount, columns: Sequence[str] | None = None) -> list[np.ndarray]:
         """The sum over all rows of what is counted in each batch; it looks at `columns` alone."""
 
     def count(self) -> int:

@@ -19,7 +19,7 @@ import pytest
 import tabveil as tv
 from noises import Fixed
 from tabveil import cli
-from tabveil.curator import Count, PointCounts, Workload, WorkloadCounts
+from tabveil.curator import PointCounts, TableCount, Workload, WorkloadCounts
 from tabveil.engines import ENGINES, Dask, Engine, Local, Spark
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets import PRESETS, Default, Effort
@@ -161,7 +161,7 @@ class DiesOnce:
     """Kills the process that counts, the first time; afterwards it counts."""
 
     mark: Path
-    count: Count
+    count: TableCount
 
     def __call__(self, table: Table) -> list[np.ndarray]:
         try:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import tabveil as tv
 from noises import Wild
 from samples import SMALL, curator_of, random_table
-from tabveil.curator import Count
+from tabveil.curator import TableCount
 from tabveil.fitting.presets import Default, Effort, Task
 from tabveil.fitting.presets.default import Share, evenly_within_bins, independent_columns
 from tabveil.fitting.projection import Annealing, Measured, Progress, Relaxed, objective, project
@@ -187,7 +187,7 @@ class FewRows:
     def __init__(self, table: Table) -> None:
         self.table = table
 
-    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+    def total(self, count: TableCount, columns: Sequence[str] | None = None) -> list[np.ndarray]:
         return count(self.table)
 
     def count(self) -> int:

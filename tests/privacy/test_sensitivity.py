@@ -11,7 +11,7 @@ import pytest
 from noises import Spy
 from samples import TINY, curator_of
 from tabveil.audit.transcript import Draw
-from tabveil.curator import Count, Workload
+from tabveil.curator import TableCount, Workload
 from tabveil.privacy import Ledger, Relation
 from tabveil.queries import (
     Pairs,
@@ -42,7 +42,7 @@ class FewRows:
         rows = np.array([ROWS[number] for number in chosen], float).reshape(len(chosen), 4)
         self.table = Table(rows[:, :3].astype(np.int32), rows[:, 3:])
 
-    def total(self, count: Count, columns: Sequence[str] | None = None) -> list[np.ndarray]:
+    def total(self, count: TableCount, columns: Sequence[str] | None = None) -> list[np.ndarray]:
         return count(self.table)
 
     def count(self) -> int:

@@ -8,7 +8,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from tabveil.curator import Count, Curator, PrivateRows, Workload, WorkloadCounts, unfolded
+from tabveil.curator import (
+    Curator,
+    PrivateRows,
+    TableCount,
+    Workload,
+    WorkloadCounts,
+    unfolded,
+)
 from tabveil.errors import InvalidInput
 from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Budget, Door, Ledger, Noise, Protection, Relation
@@ -139,7 +146,7 @@ class Recoded:
     rows: PrivateRows
     recode: Recode
 
-    def total(self, count: Count, columns: object = None) -> list[np.ndarray]:
+    def total(self, count: TableCount, columns: object = None) -> list[np.ndarray]:
         """The sum over all batches of what is counted in their other form."""
         return self.rows.total(Counted(self.recode, count))
 
@@ -153,7 +160,7 @@ class Counted:
     """Counts a batch in its other form."""
 
     recode: Recode
-    count: Count
+    count: TableCount
 
     def __call__(self, table: Table) -> list[np.ndarray]:
         return self.count(self.recode(table))

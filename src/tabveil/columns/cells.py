@@ -88,7 +88,15 @@ def _spells_nan(value: Plain) -> bool:
 def by_value(
     column: pa.ChunkedArray, answer: Callable[[pa.Array], NDArray], missing: float
 ) -> NDArray:
-    """Answer once per distinct value and spread the answers over the rows."""
+    """Answer once per distinct plain value (see `plain`) and lay the answers out over the rows.
+
+    `answer` is given an array of distinct values, null perhaps among them, or an empty one;
+    `missing` is what it would say of null, for cells that are kept elsewhere than in the column.
+
+    >>> column = pa.chunked_array([["a", "b", "a", None]])
+    >>> by_value(column, lambda values: np.array([v == b"a" for v in values.to_pylist()]), False)
+    array([ True, False,  True, False])
+    """
     chunks = [
         laid_out(chunk, lambda cells: once_each(cells, answer), missing) for chunk in column.chunks
     ]
@@ -205,7 +213,7 @@ def _written_out(texts: pa.Array) -> pa.Array:
 
 
 def _without_zeros(texts: pa.Array) -> pa.Array:
-    """Decimals and times without trailing zeros, dates without midnight, as `schema.key` has it."""
+    """Decimals and times without trailing zeros, dates without midnight, as `words.key` has it."""
     texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+$", r"\1")
     texts = pc.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
     return texts.cast(pa.large_binary())

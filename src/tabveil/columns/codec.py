@@ -8,6 +8,7 @@ its kind.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -29,7 +30,7 @@ class CellCodec(ABC):
     ruler: str | None  # quantities with the same ruler can be compared; None where cells are none
     decimals: int | None  # of quantities; None where they are not rounded
     summable: bool  # whether quantities can be added up
-    ordered: bool = False  # whether that list is in order
+    ordered: bool = False  # whether the values that cells can have are a list in order
 
     @property
     def levels(self) -> pa.Array | None:
@@ -78,7 +79,8 @@ class CategoryCodec(CellCodec):
     """
 
     declared: int  # how many codes stand for something declared
-    groups: Mapping[str, tuple[str, ...]]  # labels that are learnt together, by their group's name
+    # labels that are learnt together, by the name of their group
+    groups: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     ruler: str | None = None
     decimals = 0
     summable = True

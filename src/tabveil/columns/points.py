@@ -77,7 +77,6 @@ class PointCodec(CategoryCodec):
 
     def __init__(self, rule: Point) -> None:
         self.rule, self.nullable = rule, rule.nullable
-        self.groups = {}
         self.rows, self.columns = rule.grid
         self.declared = self.rows * self.columns
         (self.south, north), (self.west, east) = rule.latitude, rule.longitude

@@ -99,6 +99,14 @@ class Column(Rule):
     type: str
     nullable: bool
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **more: Any) -> None:
+        super().__pydantic_init_subclass__(**more)
+        if "example" not in cls.__dict__:
+            raise TypeError(
+                f"{cls.__name__} has no example; docs/extending.md says what it is for."
+            )
+
     @property
     @abstractmethod
     def codec(self) -> CellCodec | None:

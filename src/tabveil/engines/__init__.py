@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tabveil.engines.dask import Dask
-from tabveil.engines.engine import Count, Engine, OnProgress, Sums
+from tabveil.engines.engine import BatchCount, Engine, OnProgress, Sums
 from tabveil.engines.local import Local
 from tabveil.engines.spark import Spark
 from tabveil.errors import InvalidInput
@@ -20,7 +20,7 @@ def engine_named(name: str, scheduler: str | None = None) -> Engine:
 
 __all__ = [
     "ENGINES",
-    "Count",
+    "BatchCount",
     "Dask",
     "Engine",
     "Local",

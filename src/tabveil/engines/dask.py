@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Self
 
 from tabveil.engines.engine import (
-    Count,
+    BatchCount,
     Engine,
     OnProgress,
     Sums,
@@ -72,7 +72,7 @@ class Dask(Engine):
         self._started, self._client = [], None
 
     def total(
-        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+        self, source: Source, count: BatchCount, on_progress: OnProgress = lambda share: None
     ) -> Sums:
         from dask import delayed
 
@@ -104,9 +104,11 @@ class Dask(Engine):
             on_progress(1.0)
 
 
-def _count_source(source: Source, count: Count) -> Sums | Trouble:
+def _count_source(source: Source, count: BatchCount) -> Sums | Trouble:
     return sums_or_trouble(source.batches(), count)
 
 
-def _count_frame(frame: "pd.DataFrame", columns: tuple[str, ...], count: Count) -> Sums | Trouble:
+def _count_frame(
+    frame: "pd.DataFrame", columns: tuple[str, ...], count: BatchCount
+) -> Sums | Trouble:
     return _count_source(Source(PandasFrame(frame), columns), count)

@@ -13,7 +13,7 @@ from tabveil.sources import Source
 from tabveil.sources.reader import OnProgress
 
 Sums = list[np.ndarray]
-Count = Callable[[pa.Table], Sums]
+BatchCount = Callable[[pa.Table], Sums]
 """Integer arrays for a batch of rows, the same shapes for all; can go to another process."""
 
 
@@ -33,7 +33,7 @@ class Engine(ABC):
 
     @abstractmethod
     def total(
-        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+        self, source: Source, count: BatchCount, on_progress: OnProgress = lambda share: None
     ) -> Sums:
         """The sum over all batches of what `count` gives for one."""
 
@@ -46,7 +46,7 @@ class Trouble:
     hint: str = ""
 
 
-def sums_of(batches: Iterable[pa.Table], count: Count) -> Sums:
+def sums_of(batches: Iterable[pa.Table], count: BatchCount) -> Sums:
     """What `count` gives, summed over some batches."""
     totals: Sums = []
     for batch in batches:
@@ -59,7 +59,7 @@ def sums_of(batches: Iterable[pa.Table], count: Count) -> Sums:
     return totals
 
 
-def sums_or_trouble(batches: Iterable[pa.Table], count: Count) -> Sums | Trouble:
+def sums_or_trouble(batches: Iterable[pa.Table], count: BatchCount) -> Sums | Trouble:
     """Like `sums_of` on a worker, whose errors would be logged with the rows they happened on."""
     try:
         return sums_of(batches, count)

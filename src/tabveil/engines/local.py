@@ -9,7 +9,7 @@ from threading import Lock
 import pyarrow as pa
 
 from tabveil.engines.engine import (
-    Count,
+    BatchCount,
     Engine,
     OnProgress,
     Sums,
@@ -39,7 +39,7 @@ class Local(Engine):
             )
 
     def total(
-        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+        self, source: Source, count: BatchCount, on_progress: OnProgress = lambda share: None
     ) -> Sums:
         batches = Shared(source.batches(on_progress=on_progress))
         threads = self.threads or cores()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabveil.engines.engine import (
-    Count,
+    BatchCount,
     Engine,
     OnProgress,
     Sums,
@@ -75,7 +75,7 @@ class Spark(Engine):
         return self._session.table(name)
 
     def total(
-        self, source: Source, count: Count, on_progress: OnProgress = lambda share: None
+        self, source: Source, count: BatchCount, on_progress: OnProgress = lambda share: None
     ) -> Sums:
         nothing = settled(sums_or_trouble([source.nothing()], count))
         try:
@@ -94,7 +94,7 @@ class Spark(Engine):
             on_progress(1.0)
         return settled(added([nothing, *found]))
 
-    def _counted(self, source: Source, count: Count) -> Any:
+    def _counted(self, source: Source, count: BatchCount) -> Any:
         """One line of sums for every partition of the frame, or for every piece of the files."""
         if isinstance(source.reader, SparkFrame):
             frame = source.reader.frame.select(*(f"`{_escaped(name)}`" for name in source.columns))
@@ -112,7 +112,7 @@ def _escaped(name: str) -> str:
 
 
 def _counting(
-    columns: tuple[str, ...], count: Count
+    columns: tuple[str, ...], count: BatchCount
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         tables = (pa.Table.from_batches([batch]).rename_columns(list(columns)) for batch in batches)
@@ -122,7 +122,7 @@ def _counting(
 
 
 def _counting_pieces(
-    pieces: list[Source], count: Count
+    pieces: list[Source], count: BatchCount
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Float, Int, Shaped
 
 from tabveil.queries import GRID, Hard, QueryFamily, Rows, Soft, Step
-from tabveil.queries.family import Evidence, place_of
+from tabveil.queries.family import NoisyEvidence, place_of
 from tabveil.queries.rows import with_constants
 from tabveil.tables.table import Domain
 
@@ -105,7 +105,7 @@ def _softmax(logits: jax.Array, sizes: tuple[int, ...]) -> jax.Array:
 class Measured:
     """Noisy answers, with room for the whole plan so that the projection is compiled once."""
 
-    evidence: tuple[Evidence, ...]  # of each family
+    evidence: tuple[NoisyEvidence, ...]  # of each family
 
     @classmethod
     def reserve(cls, families: Sequence[QueryFamily], room: Sequence[int]) -> "Measured":

@@ -25,13 +25,15 @@ class EncodedRows:
     ) -> list[np.ndarray]:
         """One pass over rows: the sum of what is counted in each batch of these columns, or all."""
         if columns is None:
-            return self.engine.total(self.source, Encoded(self.codec, count), self.on_progress)
+            return self.engine.total(
+                self.source, EncodeAndCount(self.codec, count), self.on_progress
+            )
         known = self.codec.schema.columns
         few = self.codec.schema.model_copy(
             update={"columns": {name: known[name] for name in columns}, "targets": ()}
         )
         return self.engine.total(
-            self.source.only(columns), Encoded(Codec(few), count), self.on_progress
+            self.source.only(columns), EncodeAndCount(Codec(few), count), self.on_progress
         )
 
     def grouped(self, groupings: Mapping[str, Grouping]) -> "EncodedRows":
@@ -44,8 +46,8 @@ class EncodedRows:
 
 
 @dataclass(frozen=True, repr=False)
-class Encoded:
-    """Counts a batch as it was read."""
+class EncodeAndCount:
+    """Counts a batch of cells as it was read."""
 
     codec: Codec
     count: Callable[[Table], list[np.ndarray]]

@@ -26,7 +26,7 @@ ROUNDING = Fraction(1, 10**9)  # OpenDP rounds every step upwards, in floats
 
 
 class NoisyAnswer(NamedTuple):
-    """NoisyAnswer whole numbers, and the standard deviation of their noise."""
+    """Noisy whole numbers, and the standard deviation of their noise."""
 
     counts: Integers
     scale: float

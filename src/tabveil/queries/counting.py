@@ -93,7 +93,17 @@ class Counting:
         return self.pieces[-1][-1].stop
 
     def folded(self, codes: Sequence[np.ndarray], rows: int) -> np.ndarray:
-        """How often each combination occurs among so many rows, given the codes of each column."""
+        """How often each combination occurs among so many rows, given the codes of each column.
+
+        >>> three = Counting(sizes=(2, 3, 2), targets=(2,))
+        >>> three.passes  # the classes of the third are told apart, the others are one pack
+        (((2,), ((1, 0), ())),)
+        >>> codes = [np.array([0, 1, 1]), np.array([2, 0, 0]), np.array([1, 1, 0])]
+        >>> three.folded(codes, 3).reshape(2, 3, 2)[1]  # rows of class 1, by the second and first
+        array([[0, 1],
+               [0, 0],
+               [1, 0]])
+        """
         found = np.zeros(self.cells, np.int64)
         index = np.empty(rows, np.int64)
         for (together, packs), pieces in zip(self.passes, self.pieces, strict=True):

@@ -52,7 +52,7 @@ class QueryFamily(ABC):
         """How all answers are counted and kept."""
         return Lines(self)
 
-    def evidence(self, room: int) -> "Evidence":
+    def evidence(self, room: int) -> "NoisyEvidence":
         """Room for the noisy answers to this many queries."""
         return AskedLines.empty(self, room)
 
@@ -112,7 +112,7 @@ class Tally(ABC):
         """The cells of these queries in a tally."""
 
 
-class Evidence(ABC):
+class NoisyEvidence(ABC):
     """What is known of one family: noisy shares, with weights that are zero where nothing is."""
 
     family: QueryFamily
@@ -123,7 +123,7 @@ class Evidence(ABC):
         picks: Int[np.ndarray, " picks"],
         shares: Float[np.ndarray, "picks width"],
         weights: Shaped[np.ndarray, "picks width"],
-    ) -> "Evidence":
+    ) -> "NoisyEvidence":
         """With noisy shares of these queries, and their weights."""
 
     @abstractmethod
@@ -204,7 +204,7 @@ def counted_in_batches(
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class AskedLines(Evidence):
+class AskedLines(NoisyEvidence):
     """Evidence line by line, with the query that each line is about."""
 
     family: QueryFamily

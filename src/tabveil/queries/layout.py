@@ -48,7 +48,7 @@ class Group(NamedTuple):
         return max(1, len(self.cells))
 
 
-ALL_ROWS = Group("", ())
+EVERYBODY = Group("", ())
 
 
 class Query(NamedTuple):
@@ -81,7 +81,7 @@ class Layout:
         """
         columns = (*_categories(domain), *_numbers(domain, bins))
         targets = [columns[target] for target in domain.targets]
-        groups = (ALL_ROWS, *(Group(t.name, tuple(t.cells.tolist())) for t in targets))
+        groups = (EVERYBODY, *(Group(t.name, tuple(t.cells.tolist())) for t in targets))
         queries = [Query(column, column, 0) for column in range(len(columns))]
         for group, target in enumerate([None, *domain.targets]):
             others = [column for column in range(len(columns)) if column != target]

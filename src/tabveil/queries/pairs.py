@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from tabveil.queries.cross_tables import CrossTables
-from tabveil.queries.family import Evidence, QueryFamily
+from tabveil.queries.family import NoisyEvidence, QueryFamily
 from tabveil.queries.layout import Layout, Query
 from tabveil.queries.rows import Array, Rows, Step
 from tabveil.queries.sides import ByColumn, Side
@@ -140,7 +140,7 @@ class Pairs(QueryFamily):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class WholeTables(Evidence):
+class WholeTables(NoisyEvidence):
     """Evidence about most cross-tables, in the array of all of them."""
 
     family: Pairs
@@ -174,7 +174,7 @@ class WholeTables(Evidence):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class TiledTables(Evidence):
+class TiledTables(NoisyEvidence):
     """Evidence about few of very many cross-tables, in tiles."""
 
     family: Pairs

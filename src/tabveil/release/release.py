@@ -32,7 +32,7 @@ REFERENCE = 20_000  # synthetic rows that say which value a column determines
 ARRAYS = ("probabilities", "positions", "slack")
 
 
-class Format(NamedTuple):
+class Version(NamedTuple):
     """How the files of a release call their parts, and how its measurements are read."""
 
     arrays: tuple[str, ...]
@@ -41,9 +41,9 @@ class Format(NamedTuple):
 
 
 FORMAT = 2
-FORMATS = {
-    1: Format(format_1.ARRAYS, format_1.PLACEMENT, format_1.measurement_from_dict),
-    FORMAT: Format(ARRAYS, "placement", lambda content, domain: Measurement.from_dict(content)),
+VERSIONS = {
+    1: Version(format_1.ARRAYS, format_1.PLACEMENT, format_1.measurement_from_dict),
+    FORMAT: Version(ARRAYS, "placement", lambda content, domain: Measurement.from_dict(content)),
 }
 
 
@@ -216,16 +216,16 @@ class Release:
             )
 
 
-def _format(version: Any) -> Format:
+def _format(version: Any) -> Version:
     """How the files of this version are read."""
     if type(version) is not int:
         raise Damaged
-    if version not in FORMATS:
-        known = " and ".join(map(str, FORMATS))
+    if version not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
         raise InvalidInput(
             f"The release has format {version}, this version reads {known}.", "Update tabveil."
         )
-    return FORMATS[version]
+    return VERSIONS[version]
 
 
 def _write_json(path: Path, content: Any) -> None:

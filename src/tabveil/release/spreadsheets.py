@@ -7,9 +7,10 @@ from tabveil.columns.cells import texts_in
 from tabveil.columns.moments import spelled_durations
 
 # What spreadsheets take for the start of a formula, unless it is a plain number such as -5 or
-# +1.2e3.
+# +1.2e3, a pair of them such as -33.9, 151.2, or a length of time such as -0:30:00.
 FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+ONE = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+NUMBER = rf"^({ONE}(, {ONE})?|-\d+:\d\d:\d\d(\.\d+)?)$"
 
 
 def plain_cells(table: pa.Table, raw: bool) -> pa.Table:

@@ -243,5 +243,5 @@ def _side_by_side(columns: Sequence[NDArray], rows: int, dtype: type) -> NDArray
     # Columns are read one by one, so each is kept together.
     matrix: NDArray = np.empty((rows, len(columns)), dtype, order="F")
     for place, column in enumerate(columns):
-        matrix[:, place] = column
+        np.copyto(matrix[:, place], column, casting="same_kind")  # a fraction is no code
     return matrix

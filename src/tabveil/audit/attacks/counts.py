@@ -111,10 +111,10 @@ def _reader(side: dict[str, Any], columns: dict[str, Any], whole: bool) -> Place
     """How to find the parts of a side; None if it is not by a column, or has special values."""
     if side["type"] != "column" or side["column"] not in columns:
         return None
-    if columns[side["column"]]["type"] != "numerical":
+    labels = [isinstance(part, str) for part in side["parts"]]
+    if all(labels):
         return _labels(side["parts"])
-    special = any(isinstance(part, str) for part in side["parts"])
-    return None if special else _runs(side["parts"], whole)
+    return None if any(labels) else _runs(side["parts"], whole)
 
 
 def _labels(parts: Sequence[str]) -> Places:
