@@ -28,6 +28,13 @@ class Extension:
 
 EXTENSIONS = (
     Extension(
+        "letters.py",
+        "columns",
+        "from tabveil.columns.letters import Letters\n",
+        '    "id": Id,',
+        '    "letters": Letters,\n',
+    ),
+    Extension(
         "quadrants.py",
         "queries",
         "from tabveil.queries.quadrants import Quadrants\n",
@@ -64,7 +71,7 @@ EXTENSIONS = (
     ),
 )
 
-# Uses all five as a user would: none of the code that is called knows them by name.
+# Uses all six as a user would: none of the code that is called knows them by name.
 TRIAL = """
 import sys
 import numpy as np, pandas as pd, tabveil as tv
@@ -83,6 +90,9 @@ from tabveil.tables.table import Codec
 random = np.random.default_rng(0)
 frame = pd.DataFrame({"sex": random.choice(["F", "M"], 500), "age": random.integers(0, 90, 500),
                       "wage": random.integers(0, 900, 500)})
+marks = tv.Schema(columns={"mark": tv.Letters(last="D"), "sex": tv.Boolean()})
+synthetic = tv.RAPpp(marks, 5.0).fit(pd.DataFrame({"mark": [*"aabd"] * 50, "sex": True})).sample(90)
+assert set(synthetic["mark"]) <= {*"ABCD"} and (synthetic["mark"] == "A").mean() > 0.3
 number = {"type": "numerical", "min": 0, "max": 1000, "decimals": 0}
 sexes = {"type": "categorical", "values": ["F", "M"]}
 schema = tv.Schema.from_dict({"columns": {"sex": sexes, "age": {**number, "max": 100},
@@ -110,13 +120,13 @@ assert counts.tolist() == [[(a & b).sum() for a in (low_age, ~low_age) for b in 
 synthetic = model.release_.sample(7, kind="arrow")
 output.write(synthetic, f"{sys.argv[1]}/rows.tsv")
 assert len(pd.read_csv(f"{sys.argv[1]}/rows.tsv", sep="\\t")) == 7
-print("all five were found")
+print("all six were found")
 """
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with one file more in each of five rooms, and one entry more on each
+    """A copy of the package with one file more in each of six rooms, and one entry more on each
     list."""
     copy = tmp_path_factory.mktemp("extended")
     shutil.copytree(
@@ -138,7 +148,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def test_one_file_and_one_entry_add_a_family_a_baseline_an_engine_a_section_and_a_format(
+def test_one_file_and_one_entry_add_a_type_a_family_a_baseline_an_engine_a_section_and_a_format(
     extended: Path, tmp_path: Path
 ) -> None:
     ended = subprocess.run(
@@ -149,7 +159,38 @@ def test_one_file_and_one_entry_add_a_family_a_baseline_an_engine_a_section_and_
         timeout=300,
     )
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.strip() == "all five were found"
+    assert ended.stdout.strip() == "all six were found"
+
+
+def test_a_new_type_of_column_is_tested_by_being_on_the_list(extended: Path) -> None:
+    room = [str(ROOT / "tests/columns/test_every_type.py"), str(ROOT / "tests/test_names.py")]
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            "letters or type",
+            *room,
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(extended)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert ended.returncode == 0, ended.stdout[-3000:]
+    said = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-k", "letters", room[0]],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(extended)},
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout.count("[letters ") > 10  # it was among those that were tried
 
 
 def test_every_extension_that_the_docs_show_is_tried() -> None:
