@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from tabveil.audit.attacks import Build, NoisyCounts, NoisyPick, Silence
+from tabveil.audit.attacks import Build, EventInCounts, EventInPicks, Silence
 from tabveil.audit.attacks.counts import losses
 from tabveil.audit.attacks.density import suspicion
 from tabveil.audit.estimator import lower_bound
@@ -286,12 +286,12 @@ def draw(folder: Path, draws: int) -> None:
         for epsilon, reach in ((1.0, 1.0), (10.0, 1.5)):
             rho = rho_of(epsilon, DELTA)
             name = f"counts-{system}-{epsilon:g}"
-            worlds = NoisyCounts(build, epsilon, draws).worlds(gaussian_scale(rho, 2))
+            worlds = EventInCounts(build, epsilon, draws).worlds(gaussian_scale(rho, 2))
             drawn |= {f"{name}/without": worlds[0], f"{name}/present": worlds[1]}
             asked = {"tester": "Rényi", "alpha": 2.0, "allowed": 2 * float(rho), "reach": reach}
             cases.append({"name": name, "system": system, "epsilon": epsilon, **asked})
         name = f"pick-{system}"
-        worlds = NoisyPick(build, 1.0, draws // 3).worlds(selection_scale(Fraction(1, 8), 1, 1))
+        worlds = EventInPicks(build, 1.0, draws // 3).worlds(selection_scale(Fraction(1, 8), 1, 1))
         drawn |= {f"{name}/without": worlds[0], f"{name}/present": worlds[1]}
         cases.append(
             {

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabveil.audit.attacks import ATTACKS, BUILDS, Counts, Density, NoisyCounts, NoisyPick, Silence
+from tabveil.audit.attacks import (
+    ATTACKS,
+    BUILDS,
+    Counts,
+    Density,
+    EventInCounts,
+    EventInPicks,
+    Silence,
+)
 from tabveil.audit.attacks.counts import evidence
 from tabveil.audit.attacks.density import SCHEMA, epsilon_of_guesses, people, suspicion
 from tabveil.audit.estimator import SHOWN
@@ -129,13 +137,13 @@ def test_what_cannot_be_read_or_does_not_count_the_target_says_nothing(
     [
         Counts(OpenDPNoise, 10.0, 400),
         Density(OpenDPNoise, 2.0, 400),
-        NoisyCounts(OpenDPNoise, 10.0, 400_000),
-        NoisyPick(OpenDPNoise, 4.0, 40_000),
+        EventInCounts(OpenDPNoise, 10.0, 400_000),
+        EventInPicks(OpenDPNoise, 4.0, 40_000),
     ],
     ids=lambda attack: attack.name,
 )
 def test_longer_attacks_stay_within_epsilon_too(
-    attack: Counts | Density | NoisyCounts | NoisyPick,
+    attack: Counts | Density | EventInCounts | EventInPicks,
 ) -> None:
     finding = attack()
     assert finding.holds, finding

@@ -1,6 +1,7 @@
 """One Dask cluster and one Spark session for all tests of engines, and a table that is worth
 splitting."""
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -51,9 +52,9 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYSPARK_PYTHON", sys.executable)
-            patch.setenv(
-                "PYTHONPATH", str(Path(__file__).parent)
-            )  # workers meet counters of these tests
+            # Workers meet counters of these tests, and what these tests import.
+            here = Path(__file__).parent
+            patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (here, here.parent))))
             session = builder.getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         yield session

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from tabveil.queries.measurement import Measurement
-from tabveil.queries.sides import AlongLine, Bound, ByColumn, InWords, Side, UnderBounds
+from tabveil.queries.sides import AlongLine, ByColumn, InWords, Side, UnderBounds, UpperBound
 from tabveil.tables.placement import Interval
 
 SEX = ByColumn("sex", ("F", "M"))
 CLASSES = ByColumn("income", ("low", "high"), classes=True)
 AGE = ByColumn("age", (Interval(0, 17), Interval(18, 18), "missing"))
 LINE = AlongLine({"age": 0.5, "wage": -1.25}, (-0.5, 0.25))
-BELOW = UnderBounds((Bound({"age": 1.0}, 0.3), Bound({"wage": 1.0}, 0.75)))
-HALFSPACE = UnderBounds((Bound({"age": 0.5, "wage": -1.25}, 0.3),))
+BELOW = UnderBounds((UpperBound({"age": 1.0}, 0.3), UpperBound({"wage": 1.0}, 0.75)))
+HALFSPACE = UnderBounds((UpperBound({"age": 0.5, "wage": -1.25}, 0.3),))
 
 EVERY_SHAPE: dict[str, tuple[Side, ...]] = {
     "all rows": (),

@@ -111,7 +111,7 @@ class AlongLine(Side):
         return cls(_weights(content["weights"]), tuple(map(_number, content["edges"])))
 
 
-class Bound(NamedTuple):
+class UpperBound(NamedTuple):
     """A weighted sum of positions, and what it must not exceed."""
 
     weights: Weights
@@ -132,7 +132,7 @@ class UnderBounds(Side):
     type: ClassVar[str] = "bounds"
     of_positions: ClassVar[bool] = True
 
-    bounds: tuple[Bound, ...]
+    bounds: tuple[UpperBound, ...]
 
     @property
     def name(self) -> str:
@@ -148,7 +148,7 @@ class UnderBounds(Side):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         bounds = content["bounds"]
-        return cls(tuple(Bound(_weights(b["weights"]), _number(b["at_most"])) for b in bounds))
+        return cls(tuple(UpperBound(_weights(b["weights"]), _number(b["at_most"])) for b in bounds))
 
 
 @dataclass(frozen=True)

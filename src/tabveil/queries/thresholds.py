@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int, Num
 
 from tabveil.queries.family import QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone, nobody
-from tabveil.queries.sides import Bound, ByColumn, Side, UnderBounds
+from tabveil.queries.sides import ByColumn, Side, UnderBounds, UpperBound
 from tabveil.tables.table import Domain
 
 
@@ -87,7 +87,7 @@ class ClassConditional(QueryFamily):
         return (bounds, *self.classes.sides(self.blocks[query]))
 
     @abstractmethod
-    def bounds_of(self, query: int, domain: Domain) -> tuple[Bound, ...]:
+    def bounds_of(self, query: int, domain: Domain) -> tuple[UpperBound, ...]:
         """The inequalities of one query."""
 
 
@@ -115,9 +115,9 @@ class LinearThresholds(ClassConditional):
             blocks=self.blocks[picks],
         )
 
-    def bounds_of(self, query: int, domain: Domain) -> tuple[Bound, ...]:
+    def bounds_of(self, query: int, domain: Domain) -> tuple[UpperBound, ...]:
         weights = weights_of(self.directions[query], self.unit, domain)
-        return (Bound(weights, float(self.offsets[query] / self.unit)),)
+        return (UpperBound(weights, float(self.offsets[query] / self.unit)),)
 
 
 @jax.tree_util.register_dataclass
@@ -147,9 +147,9 @@ class MixedMarginals(ClassConditional):
             self, columns=self.columns[picks], bounds=self.bounds[picks], blocks=self.blocks[picks]
         )
 
-    def bounds_of(self, query: int, domain: Domain) -> tuple[Bound, ...]:
+    def bounds_of(self, query: int, domain: Domain) -> tuple[UpperBound, ...]:
         pairs = zip(np.asarray(self.columns)[query], np.asarray(self.bounds)[query], strict=True)
-        return tuple(Bound({domain.numerical[c]: 1.0}, float(b / GRID)) for c, b in pairs)
+        return tuple(UpperBound({domain.numerical[c]: 1.0}, float(b / GRID)) for c, b in pairs)
 
 
 def random_linear_thresholds(

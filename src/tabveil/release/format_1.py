@@ -16,11 +16,11 @@ from tabveil.queries.measurement import Measurement
 from tabveil.queries.sides import (
     JOINED,
     AlongLine,
-    Bound,
     ByColumn,
     InWords,
     Side,
     UnderBounds,
+    UpperBound,
     cells_in_words,
     query_in_words,
 )
@@ -160,7 +160,7 @@ def _threshold(query: str, cells: Cells, domain: Domain) -> Iterator[Sides]:
         text, _, bound = line.rpartition(" ≤ ")
         weights = _weights(text, domain)
         if weights is not None and re.fullmatch(r"-?\d+\.\d{3}", bound):
-            yield (UnderBounds((Bound(weights, float(bound)),)), *classes)
+            yield (UnderBounds((UpperBound(weights, float(bound)),)), *classes)
 
 
 def _histogram(query: str, cells: Cells, domain: Domain) -> Iterator[Sides]:

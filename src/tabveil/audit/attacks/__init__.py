@@ -9,11 +9,11 @@ from collections.abc import Callable
 from tabveil.audit.attacks.builds import BUILDS, Build, Silence
 from tabveil.audit.attacks.counts import Counts
 from tabveil.audit.attacks.density import Density
-from tabveil.audit.attacks.event import NoisyCounts, NoisyPick
+from tabveil.audit.attacks.event import EventInCounts, EventInPicks
 from tabveil.audit.finding import Job
 
 ATTACKS: dict[str, Callable[[Build], Job]] = {
-    attack.name: attack for attack in (Density, Counts, NoisyCounts, NoisyPick)
+    attack.name: attack for attack in (Density, Counts, EventInCounts, EventInPicks)
 }
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "Build",
     "Counts",
     "Density",
-    "NoisyCounts",
-    "NoisyPick",
+    "EventInCounts",
+    "EventInPicks",
     "Silence",
 ]

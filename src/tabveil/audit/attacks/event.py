@@ -20,7 +20,7 @@ CANDIDATES = 10
 
 
 @dataclass(frozen=True)
-class NoisyCounts(Attack):
+class EventInCounts(Attack):
     """Six counts, of which one row moves two."""
 
     name: ClassVar[str] = "noisy counts"
@@ -40,7 +40,7 @@ class NoisyCounts(Attack):
 
 
 @dataclass(frozen=True)
-class NoisyPick(Attack):
+class EventInPicks(Attack):
     """One pick of ten: a row lifts its own candidate past the one that led."""
 
     name: ClassVar[str] = "noisy pick"
