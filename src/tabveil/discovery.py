@@ -245,8 +245,8 @@ def threshold(scale: float, delta: float, rows_per_person: int = 1) -> int:
     return rows_per_person + 1 + math.ceil(scale * deviations * (1 + 1e-9))
 
 
-# The cell that a row is in. For numbers: decimals × power of two, by sign; the last cell is
-# missing.
+# The cell that a row is in. For numbers:
+# decimals × power of two, by sign; the last cell is missing.
 
 POWERS = MOST - LEAST + 1
 SIZES = 2 * POWERS + 1

@@ -91,8 +91,8 @@ def _clopper_pearson(events: np.ndarray, trials: int, risk: float) -> np.ndarray
 
 
 def _mu(false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
-    # Telling N(0, 1) from N(μ, 1) with these error rates needs μ = Φ⁻¹(1 − false alarms) −
-    # Φ⁻¹(misses).
+    # Telling N(0, 1) from N(μ, 1) with these error rates needs μ
+    # = Φ⁻¹(1 − false alarms) − Φ⁻¹(misses).
     return norm.isf(false_alarms) - norm.ppf(misses)
 
 

@@ -62,8 +62,8 @@ def jobs(size: Size) -> list[Job]:
     for number, (epsilon, relation) in enumerate(cases):
         worlds = WORLDS if size.all_worlds else WORLDS[number % len(WORLDS) :][:1]
         white += [WhiteBox("default", w, relation, epsilon, size.runs) for w in worlds]
-    # In `OTHERS` anything but noisy answers would tell the tables apart at once, so few runs will
-    # do.
+    # In `OTHERS` anything but noisy answers would tell the tables
+    # apart at once, so few runs will do.
     runs = max(40, size.runs // 8)
     white += [WhiteBox("default", w, r, 4.0, runs) for w in OTHERS for r in w.relations]
     white += [WhiteBox("paper", EXTREME, relation, 4.0, size.runs) for relation in Relation]

@@ -31,8 +31,8 @@ def jobs(size: Size) -> list[Job]:
     """The law of both samplers, and every primitive at every ε."""
     laws: list[Job] = [GaussianLaw(scale, size.draws) for scale in SCALES]
     laws += [SelectionLaw(picks, size.picks) for picks in (1, 2)]
-    # With a single cell at ε = 10, σ is 0.5: whole numbers are then too coarse to look like a
-    # Gaussian.
+    # With a single cell at ε = 10, σ is 0.5:
+    # whole numbers are then too coarse to look like a Gaussian.
     cells = {1.0: (1, 2, 5), 4.0: (1, 2, 5), 10.0: (5, 10)}
     gaussian = [GaussianMechanism(e, squared, size.draws) for e in EPSILONS for squared in cells[e]]
     return [*laws, *gaussian, *(SelectionMechanism(e, size.picks) for e in EPSILONS)]
@@ -98,8 +98,8 @@ class SelectionMechanism:
     runs: int
 
     def __call__(self) -> Finding:
-        # One pick's loss lies in an interval of length 2D/β: no δ is needed, and the shape is not
-        # Gaussian.
+        # One pick's loss lies in an interval of length 2D/β:
+        # no δ is needed, and the shape is not Gaussian.
         scale = selection_scale(Fraction(self.epsilon) ** 2 / 8, 1, 1)
         noise = OpenDPNoise()
         worlds = np.zeros(CANDIDATES, np.int64), np.where(np.arange(CANDIDATES) == 0, 1, -1)

@@ -120,8 +120,8 @@ class Waves:
             phase += self.frequencies[offset + table.codes[:, axis]] * GRID
         turn = (phase // (FINE * GRID // TURN)) % TURN
         groups = max(1, len(self.domain.targets))
-        # Rounded towards zero: a row has so many waves of norm at most one in each group, and no
-        # more.
+        # Rounded towards zero: a row has so many waves of norm at
+        # most one in each group, and no more.
         size = NORM / math.sqrt(groups * turn.shape[1])
         angles = 2 * math.pi * (np.arange(TURN) + 0.5) / TURN
         waves = np.stack([np.trunc(size * np.cos(angles)), np.trunc(size * np.sin(angles))]).astype(

@@ -74,8 +74,8 @@ class Growing:
     def expected(self, queries: np.ndarray) -> np.ndarray:
         codes = self.model.codes(SCORED_ROWS, self.random)
         rows = Table(codes, np.zeros((len(codes), 0)))
-        # Always as many queries, some of them twice: one compiled program counts them in every
-        # round.
+        # Always as many queries, some of them twice:
+        # one compiled program counts them in every round.
         asked = self.family.take(np.resize(queries, min(CONSIDERED, len(self.family))))
         counts = count(discrete_workload(asked, self.domain), rows)[0][: len(queries)]
         return counts * (self.model.total / len(codes))

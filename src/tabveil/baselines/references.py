@@ -57,8 +57,8 @@ class Real(Reference):
     ) -> pd.DataFrame:
         if self.numbers:
             return real
-        # The same number everywhere teaches nothing; the smallest one is where models put their
-        # zero.
+        # The same number everywhere teaches nothing;
+        # the smallest one is where models put their zero.
         return real.assign(**{name: real[name].min() for name in schema.numerical})
 
 

@@ -11,8 +11,8 @@ from tabveil.privacy import DELTA, Ledger, epsilon_of, rounded_up
 def ledger_beside(data: str) -> Path:
     """The ledger of a table unless another is named: beside it, where the next fit finds it."""
     path = Path(data.removeprefix("file://"))
-    # A table in a cluster or in a cloud has no place on this machine: its ledger lies where one
-    # works.
+    # A table in a cluster or in a cloud has no place on this machine:
+    # its ledger lies where one works.
     return path.with_name(path.name + ".ledger") if path.exists() else Path(path.name + ".ledger")
 
 

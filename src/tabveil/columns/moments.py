@@ -32,8 +32,8 @@ UNITS = {
 Unit = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
 EPOCH = datetime.datetime(1970, 1, 1)
 YEARS = (1600, 9000)  # far from where calendars and 64-bit nanoseconds end
-# Hours, minutes and seconds, with days before them as tabveil, pandas (" +") and Python (", ")
-# write them.
+# Hours, minutes and seconds, with days before them as tabveil,
+# pandas (" +") and Python (", ") write them.
 CLOCK = re.compile(r"(-?)(?:(\d+) days?( \+|, | ))?(\d+):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
 FARTHEST = 2**62  # microseconds; what lies beyond is clamped
 
@@ -353,8 +353,8 @@ def microseconds(moment: datetime.datetime, timezone: str | None) -> int:
     """Microseconds since 1970: of the instant with a zone, of the clock's reading without."""
     if moment.tzinfo is None and timezone is not None:
         moment = moment.replace(tzinfo=zone(timezone))
-    # The offset is taken off here, because the first and the last year of the calendar have no room
-    # for it.
+    # The offset is taken off here, because the first and the last year
+    # of the calendar have no room for it.
     offset = moment.utcoffset() or datetime.timedelta(0)
     return (moment.replace(tzinfo=None) - EPOCH - offset) // datetime.timedelta(microseconds=1)
 

@@ -51,8 +51,8 @@ HOUSING = ("owned outright", "mortgage", "rented", "rent free")
 YES_NO = ("no", "yes")
 
 IDLE = OCCUPATION.index("not working")
-# How each occupation leans: wanted schooling, share of men (log odds), typical log wage, log
-# commute.
+# How each occupation leans: wanted schooling,
+# share of men (log odds), typical log wage, log commute.
 LEANINGS = np.array(
     [
         [5.4, 0.3, 0.55, 0.15],

@@ -26,8 +26,8 @@ SHOWN = 8  # lines of columns and pairs on the terminal
 ROWS = 10_000  # assumed where nobody says how many there are
 MEAN_OF_NOISE = math.sqrt(2 / math.pi)  # E|Z| of a standard normal Z
 
-# The error model. Errors are total variation: the share of rows that would have to move to another
-# cell.
+# The error model. Errors are total variation:
+# the share of rows that would have to move to another cell.
 KEPT = 0.4  # of the noise in a single column; the rest is undone by what other tables say about it
 UNRESOLVED = 0.85  # of the rows in runs too thin to be cut further lie elsewhere inside their run
 # of the noise in a cell of a cross-table, likewise, and never more than the cell's own share,

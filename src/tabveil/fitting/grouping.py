@@ -88,8 +88,8 @@ def grouped(codec: CategoryCodec, counts: np.ndarray, scale: float) -> Grouping:
     weights = np.empty(len(counts))
     for code in range(len(names)):
         together = group == code
-        # Many small counts are mostly noise; what is left of them must add up to what they add up
-        # to.
+        # Many small counts are mostly noise;
+        # what is left of them must add up to what they add up to.
         weights[together] = onto_simplex(
             counts[together].astype(float), float(counts[together].sum())
         )

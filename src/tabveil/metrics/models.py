@@ -16,8 +16,8 @@ from tabveil.metrics.comparison import Comparison, Score
 from tabveil.tables.table import Table
 
 TRAINING_ROWS = 40_000
-# Newton's method builds a features × features matrix: quick for narrow tables, hopeless for very
-# wide ones.
+# Newton's method builds a features × features matrix:
+# quick for narrow tables, hopeless for very wide ones.
 NEWTON_WIDTH = 600
 # Boosted trees treat at most this many categories as unordered (a limit of scikit-learn).
 TREE_CATEGORIES = 255
@@ -88,8 +88,8 @@ def predicted(model: Model, features: Features, labels: Labels, unseen: Features
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    # One thread: the same score on every machine, and boosted trees stall where threads wait for
-    # busy cores.
+    # One thread: the same score on every machine,
+    # and boosted trees stall where threads wait for busy cores.
     with threadpool_limits(1), warnings.catch_warnings():
         # A table that no line separates well is a poor score, not a fault to report.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -16,8 +16,8 @@ CHUNK_CELLS = 1 << 20
 TOGETHER = 500  # queries that are answered from one table of counts
 
 Floats = NDArray[np.float64]
-# Numbers [columns, rows] and the places of some queries -> which rows lie inside which [queries,
-# rows].
+# Numbers [columns, rows] and the places of some queries -> which
+# rows lie inside which [queries, rows].
 Inside = Callable[[Floats, NDArray[np.int64]], NDArray[np.bool_]]
 
 
@@ -143,8 +143,8 @@ def answers(table: Table, classes: RowsOfClasses, inside: Inside) -> Floats:
     """For each query, the share of all rows that lie inside it and are of its class."""
     counts = np.empty(len(classes.axes))
     for (axis, code), asked in alike(np.column_stack([classes.axes, classes.codes])):
-        # Columns as contiguous lines: a query reads a few whole columns, of the rows of its class
-        # alone.
+        # Columns as contiguous lines: a query reads a few whole columns,
+        # of the rows of its class alone.
         numbers = np.ascontiguousarray(table.numbers[table.codes[:, axis] == code].T)
         step = max(1, CHUNK_CELLS // max(1, numbers.shape[1]))
         for chunk in (asked[start : start + step] for start in range(0, len(asked), step)):
@@ -178,8 +178,8 @@ def counts_below(numbers: Sequence[Floats], thresholds: Floats) -> NDArray[np.in
         step, place = np.unique(threshold, return_inverse=True)
         steps.append(len(step) + 1)
         places.append(place.ravel())
-        # As many thresholds as are too low for the row; a row above all of them is in the last
-        # place.
+        # As many thresholds as are too low for the row;
+        # a row above all of them is in the last place.
         ranks.append(np.searchsorted(step, column, "left"))
     between = np.bincount(ranks[0] * steps[1] + ranks[1], minlength=steps[0] * steps[1])
     below = between.reshape(steps).cumsum(axis=0).cumsum(axis=1)

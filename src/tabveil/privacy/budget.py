@@ -172,8 +172,8 @@ def _snap_down(rho: Fraction) -> Fraction:
 
 
 def _float_above(rho: Fraction | float) -> float:
-    # Below the grain nothing is ever charged; counting it as a grain only overstates what was
-    # spent.
+    # Below the grain nothing is ever charged;
+    # counting it as a grain only overstates what was spent.
     return math.nextafter(float(max(rho, GRAIN)), math.inf)
 
 

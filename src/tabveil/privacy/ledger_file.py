@@ -367,8 +367,8 @@ def sync_folder(path: Path) -> None:
 
 
 def _unlock(handle: int, owner: int) -> None:
-    # A forked child shares its parent's lock: it must not end it, and must not keep it after the
-    # parent did.
+    # A forked child shares its parent's lock: it must not end it,
+    # and must not keep it after the parent did.
     if os.getpid() == owner:
         fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)

@@ -94,8 +94,8 @@ def _gaussian(scale: float) -> Any:
 
 def _top(picks: int, scale: float) -> Any:
     dp = _opendp()
-    # Adding a row can raise one error and lower another, so the cheaper monotonic metric never
-    # applies.
+    # Adding a row can raise one error and lower another,
+    # so the cheaper monotonic metric never applies.
     metric = dp.metrics.linf_distance(T="i64", monotonic=False)
     space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), metric
     measure = dp.measures.zero_concentrated_divergence()

@@ -65,8 +65,8 @@ class CrossTables(Tally):
     def counts_of(self, rows: Rows, step: Step) -> Float[jax.Array, "classes cells cells"]:
         """All counts, for use inside compiled programs."""
         cells = self.cells_of(rows, step)
-        # The last class of a group is what the others leave of all rows, so it needs no product of
-        # its own.
+        # The last class of a group is what the others leave of all rows,
+        # so it needs no product of its own.
         wanted = [cell for group in self.groups for cell in group[:-1]]
         members = jnp.concatenate([rows.cells[-2][None], cells[jnp.array(wanted, int)]])
         products = products_within(cells, members)

@@ -222,7 +222,7 @@ def weighted_sum(
     """⟨θ, x⟩ for every query and row; 32-bit integers for real rows, floats for relaxed ones."""
     if jnp.issubdtype(values.dtype, jnp.floating):
         return jnp.asarray(directions, jnp.float32) @ values
-    # Column by column: the compiler fuses this with the comparison, at half the time of an integer
-    # dot.
+    # Column by column: the compiler fuses this with the comparison,
+    # at half the time of an integer dot.
     terms = [directions[:, j, None] * values[j] for j in range(len(values))]
     return jnp.asarray(sum(terms, jnp.zeros((), jnp.int32)))

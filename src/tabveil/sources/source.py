@@ -170,8 +170,8 @@ def _check_names(what: str, names: list[str], columns: list[str], hint: str) -> 
 
 
 def _header_hint(names: list[str], absent: list[str]) -> str:
-    # A file without a header line shows its first row as names, so only near matches may be
-    # repeated.
+    # A file without a header line shows its first row as names,
+    # so only near matches may be repeated.
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
         return "Cells must be separated by commas."
     close = [(name, closest(name, names)) for name in absent[:3]]

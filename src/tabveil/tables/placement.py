@@ -283,8 +283,8 @@ class Ranks:
         run = np.clip(np.searchsorted(heights, equal, "right") - 1, 0, len(starts) - 1)
         low, high = heights[run], heights[run + 1]
         snapped = np.where(single[run], np.where(equal - low < high - equal, low, high), equal)
-        # Around points with much mass the edges must stand; others only where the bins keep some
-        # mass.
+        # Around points with much mass the edges must stand;
+        # others only where the bins keep some mass.
         least = 0.5 / wanted
         while len(kept := _around(heights, single & (np.diff(heights) > least))) > wanted:
             least *= 2

@@ -51,8 +51,8 @@ class EventInPicks(Attack):
         scale = selection_scale(Fraction(self.epsilon) ** 2 / 8, 1, 1)
         without, present = self.worlds(scale)
         case = f"pick, ε = {self.epsilon:g}"
-        # One pick's loss lies in an interval of length 2D/β: no δ is needed, and the shape is not
-        # Gaussian.
+        # One pick's loss lies in an interval of length 2D/β:
+        # no δ is needed, and the shape is not Gaussian.
         return judged(
             "attack by event", case, 2 / scale, *ranked(without, present), delta=0.0, gaussian=False
         )

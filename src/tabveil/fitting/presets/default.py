@@ -40,8 +40,8 @@ from tabveil.queries import (
 from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
 
-# Sharpness starts where a bin is about as wide as the step is soft, and ends where hardly a row is
-# undecided.
+# Sharpness starts where a bin is about as wide as the step is soft,
+# and ends where hardly a row is undecided.
 MOST_BINS = 20
 BETWEEN_ROUNDS = Annealing(8.0, stages=4, steps=20, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.01)

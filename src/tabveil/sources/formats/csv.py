@@ -15,8 +15,8 @@ import pyarrow.csv
 from tabveil.sources.reader import OnProgress, Reader, explained
 
 LONGEST_CSV_ROW = 32 * 2**20  # bytes
-# What is a cell and hardly a name: nothing, numbers, dates, times, truths, and what stands for
-# missing.
+# What is a cell and hardly a name: nothing, numbers,
+# dates, times, truths, and what stands for missing.
 CELL = re.compile(
     r"[-+$€£(]*[\d.,][\d\s.,:;/+()%$€£TZtzeE-]*|true|false|nan|n/?a|null|none|\?|-|", re.IGNORECASE
 )

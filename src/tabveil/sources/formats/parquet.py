@@ -96,8 +96,8 @@ class ParquetFiles(Reader):
     ) -> Iterator[pa.Table]:
         done, size = 0.0, max(1, sum(sum(file.bytes) for file in self.files))
         for file in self.files:
-            # Text comes as the dictionary that Parquet keeps: several times faster than cell by
-            # cell.
+            # Text comes as the dictionary that Parquet keeps:
+            # several times faster than cell by cell.
             texts = [name for name in file.texts if name in columns]
             per_row = sum(file.bytes) / max(1, sum(file.rows))
             with (
