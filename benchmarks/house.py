@@ -19,7 +19,8 @@ from pathlib import Path
 LONG_LINE = 90
 COLUMN_TYPES = {
     "Boolean", "Categorical", "Date", "Datetime", "Drop", "Duration", "Id", "Numerical",
-    "CategoryCodec", "DurationCodec", "MomentCodec", "NumberCodec",
+    "CategoryCodec", "DurationCodec", "ListCodec", "MomentCodec", "NumberCodec", "Point",
+    "PointCodec",
     "Figures", "Labels", "Moments", "Spans",  # what codecs were called before
 }  # fmt: skip
 
