@@ -52,6 +52,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
         {"latitude": [-20, -10], "longitude": [177, -178], "grid": [5, 4], "nullable": True},
         {"latitude": [0, 90], "longitude": [-180, 180], "grid": [1, 100], "decimals": 12},
         {"latitude": [-34.5, -33.0], "longitude": [150, 152], "grid": [2, 3]},
+        {"latitude": [0, 8], "longitude": [0.5, 8.5], "grid": [4, 4], "decimals": 0},
     ],
 }
 

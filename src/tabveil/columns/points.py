@@ -62,8 +62,8 @@ class Point(Column):
                 f"a grid of {rows} × {columns} cells cannot be learnt.",
                 f"Cells are counted one by one: choose 1 to {MOST_CELLS:,} of them.",
             )
-        if min(self.codec.height, self.codec.width) < 10.0**-self.decimals:
-            raise InvalidInput("the cells are finer than the decimals.", "Raise decimals.")
+        if min(self.codec.height, self.codec.width) < 2 * 10.0**-self.decimals:
+            raise InvalidInput("the cells are too fine for the decimals.", "Raise decimals.")
         return self
 
     @cached_property
@@ -85,10 +85,13 @@ class PointCodec(CategoryCodec):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The middle of each cell."""
+        """The middle of each cell, in as many digits as it takes to tell them apart."""
         down, across = np.divmod(np.arange(self.declared), self.columns)
-        middles = self._written(
-            self.south + (down + 0.5) * self.height, self.west + (across + 0.5) * self.width
+        enough = 1 + math.ceil(-math.log10(min(self.height, self.width)))
+        middles = _written(
+            self.south + (down + 0.5) * self.height,
+            self.west + (across + 0.5) * self.width,
+            max(enough, 1),
         )
         return (*middles, *[MISSING] * self.nullable)
 
@@ -127,7 +130,8 @@ class PointCodec(CategoryCodec):
         down, across = np.divmod(np.where(codes < self.declared, codes, 0), self.columns)
         latitude = self._drawn(self.south, down, self.height, random)
         longitude = self._drawn(self.west, across, self.width, random)
-        return pa.array(self._written(latitude, longitude), pa.string(), mask=codes == self.missing)
+        texts = _written(latitude, longitude, self.rule.decimals)
+        return pa.array(texts, pa.string(), mask=codes == self.missing)
 
     def _drawn(
         self, start: float, cells: Codes, size: float, random: np.random.Generator
@@ -138,12 +142,6 @@ class PointCodec(CategoryCodec):
         first = np.ceil(np.nextafter(low, np.inf) * points)
         last = np.maximum(np.floor(np.nextafter(high, -np.inf) * points), first)
         return np.floor(first + random.random(len(cells)) * (last - first + 1)) / points
-
-    def _written(self, latitude: Numbers, longitude: Numbers) -> list[str]:
-        digits = self.rule.decimals
-        east = np.where(longitude > AROUND / 2, longitude - AROUND, longitude)
-        pairs = zip(latitude.tolist(), east.tolist(), strict=True)
-        return [f"{one:.{digits}f}, {other:.{digits}f}" for one, other in pairs]
 
     def broken(self, column: pa.ChunkedArray) -> set[str]:
         blank, lost = by_value(column, blanks, True), by_value(column, _lost, True)
@@ -163,6 +161,12 @@ class PointCodec(CategoryCodec):
     def _outside(self, values: pa.Array) -> NDArray[np.bool_]:
         places = [located(value) for value in values.to_pylist()]
         return np.array([place is not None and not self._inside(*place) for place in places], bool)
+
+
+def _written(latitude: Numbers, longitude: Numbers, digits: int) -> list[str]:
+    east = np.where(longitude > AROUND / 2, longitude - AROUND, longitude)
+    pairs = zip(latitude.tolist(), east.tolist(), strict=True)
+    return [f"{one:.{digits}f}, {other:.{digits}f}" for one, other in pairs]
 
 
 def _lost(values: pa.Array) -> NDArray[np.bool_]:
