@@ -75,7 +75,8 @@ EXTENSIONS = (
 TRIAL = """
 import sys
 import numpy as np, pandas as pd, tabveil as tv
-from tabveil import cli, report
+from tabveil import report
+from tabveil.cli.options import EngineName
 from tabveil.release import output
 from tabveil.baselines import BASELINES
 from tabveil.curator import Workload, count
@@ -98,7 +99,7 @@ sexes = {"type": "categorical", "values": ["F", "M"]}
 schema = tv.Schema.from_dict({"columns": {"sex": sexes, "age": {**number, "max": 100},
 "wage": number}})
 
-assert "one_thread" in cli.EngineName.__members__
+assert "one_thread" in EngineName.__members__
 few = Annealing(8.0, stages=1, steps=2, tolerance=0.0)
 quick = Default(rounds=1, effort=Effort(rows=50, between_rounds=few, at_the_end=few))
 model = tv.RAPpp(schema, preset=quick, engine="one_thread")

@@ -21,10 +21,10 @@ MAY_IMPORT = {
     "tables": {"columns", "schema"},
     "queries": {"tables"},
     "curator": {"privacy", "queries", "tables"},
-    "release": {"columns", "errors", "machine", "privacy", "queries", "schema", "tables"},
+    "release": {"columns", "errors", "machine", "privacy", "schema", "tables"},
     "metrics": {"errors", "schema", "sources", "tables"},
     "report": {
-        "columns", "errors", "machine", "metrics", "privacy", "queries", "release",
+        "columns", "errors", "machine", "metrics", "privacy", "release",
         "schema", "tables",
     },
     "fitting": {

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step
-from tabveil.queries.sides import ByColumn, Side
+from tabveil.tables.sides import ByColumn, Side
 from tabveil.tables.table import Domain
 
 HALVES = ("low", "high")

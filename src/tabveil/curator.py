@@ -11,9 +11,9 @@ from jaxtyping import Int, Shaped
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
 from tabveil.queries.family import place_of
-from tabveil.queries.measurement import Measurement
-from tabveil.queries.sides import ByColumn
+from tabveil.tables.measurement import Measurement
 from tabveil.tables.placement import Lattice, Placement
+from tabveil.tables.sides import ByColumn
 from tabveil.tables.table import Domain, Table
 
 

@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -82,3 +83,22 @@ def test_rows_of_a_file_are_counted_without_loading_pandas(tmp_path):
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert said.stdout == "[array([60])] False\n"
+
+
+def test_rows_are_sampled_without_loading_jax(tmp_path):
+    stored = Path(__file__).parents[1] / "release" / "stored" / "every-type-0.1"
+    program = f"""
+import sys
+from pathlib import Path
+sys.argv = ["tabveil", "sample", {str(stored)!r}, "-n", "5", "-o", "rows.csv"]
+from tabveil.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print("jax" in sys.modules)
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.splitlines()[-1] == "False" and (tmp_path / "rows.csv").exists()

@@ -31,9 +31,9 @@ from tabveil.queries import (
     real_rows,
 )
 from tabveil.queries.products import products_within
-from tabveil.queries.sides import cells_in_words, query_in_words
 from tabveil.schema import Schema
 from tabveil.tables.placement import MinMax
+from tabveil.tables.sides import cells_in_words, query_in_words
 from tabveil.tables.table import Codec, Domain, Table
 
 

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import tabveil as tv
 from tabveil.audit.attacks import Silence
-from tabveil.cli import app, ledger_beside
+from tabveil.cli import app
+from tabveil.cli.spending import ledger_beside
 from tabveil.discovery import found_document
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets import PRESETS, Default, Effort

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tabveil as tv
-from tabveil.queries.sides import AlongLine, ByColumn, InWords, UnderBounds
 from tabveil.release.format_1 import measurement_from_dict
 from tabveil.report import page
 from tabveil.schema import Schema
 from tabveil.tables.placement import Interval
+from tabveil.tables.sides import AlongLine, ByColumn, InWords, UnderBounds
 from tabveil.tables.table import Codec, Domain
 
 STORED = sorted((Path(__file__).parent / "stored").iterdir())

@@ -1,7 +1,19 @@
 """The command line: each command a few lines over the library."""
 
-from tabveil.cli.commands import COMMANDS, app, main
-from tabveil.cli.options import EngineName
-from tabveil.cli.spending import ledger_beside
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["COMMANDS", "EngineName", "app", "ledger_beside", "main"]
+from tabveil.cli.commands import COMMANDS, assembled, main
+
+if TYPE_CHECKING:
+    import typer
+
+    app: typer.Typer
+
+__all__ = ["COMMANDS", "app", "assembled", "main"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"tabveil.cli has no {name}.")
+    globals()["app"] = assembled()  # all commands with all that they load, so only when asked for
+    return globals()["app"]

@@ -3,40 +3,41 @@
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from tabveil.cli import audit, bench, demo, evaluate, fit, ledger, plan, report, sample, schema
 from tabveil.cli.consoles import err, out
 from tabveil.errors import TabveilError
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo.demo,
-    "schema init": schema.init_schema,
-    "schema check": schema.check_schema,
-    "schema import": schema.import_schema,
-    "schema export": schema.export_schema,
-    "fit": fit.fit,
-    "sample": sample.sample,
-    "evaluate": evaluate.evaluate,
-    "audit": audit.audit,
-    "report": report.report,
-    "plan": plan.plan,
-    "bench": bench.bench,
-    "ledger new": ledger.new_ledger,
-    "ledger show": ledger.show_ledger,
-    "ledger verify": ledger.verify_ledger,
+COMMANDS = {
+    "demo": "demo.demo",
+    "schema init": "schema.init_schema",
+    "schema check": "schema.check_schema",
+    "schema import": "schema.import_schema",
+    "schema export": "schema.export_schema",
+    "fit": "fit.fit",
+    "sample": "sample.sample",
+    "evaluate": "evaluate.evaluate",
+    "audit": "audit.audit",
+    "report": "report.report",
+    "plan": "plan.plan",
+    "bench": "bench.bench",
+    "ledger new": "ledger.new_ledger",
+    "ledger show": "ledger.show_ledger",
+    "ledger verify": "ledger.verify_ledger",
 }
+"""Each command with its file in this room and its function there, loaded when it is asked for."""
 GROUPS = {
     "schema": "Draft and check the schema: what may be known about a table.",
     "ledger": "What was spent on a dataset, and what is left.",
 }
 
 
-def assembled() -> typer.Typer:
-    """The command line with every command of the list, alone or in its group."""
+def assembled(first_word: str = "") -> typer.Typer:
+    """The command line with the commands that begin so, alone or in a group; or else with all."""
     app = typer.Typer(
         name="tabveil",
         no_args_is_help=True,
@@ -46,12 +47,20 @@ def assembled() -> typer.Typer:
     )
     app.callback()(tabveil)
     groups = {name: typer.Typer(help=text, no_args_is_help=True) for name, text in GROUPS.items()}
-    for words, command in COMMANDS.items():
+    asked = [words for words in COMMANDS if words.split()[0] == first_word]
+    for words in asked or COMMANDS:
         *group, name = words.split()
-        (groups[group[0]] if group else app).command(name)(command)
+        (groups[group[0]] if group else app).command(name)(command_of(words))
     for name, commands in groups.items():
         app.add_typer(commands, name=name)
     return app
+
+
+def command_of(words: str) -> Callable[..., None]:
+    """The function behind a command of the list."""
+    file, function = COMMANDS[words].split(".")
+    found: Callable[..., None] = getattr(import_module(f"tabveil.cli.{file}"), function)
+    return found
 
 
 def _say_version(asked: bool) -> None:
@@ -71,13 +80,10 @@ def tabveil(
     """Differentially private synthetic tables: fit once, sample as often as you like."""
 
 
-app = assembled()
-
-
 def main() -> None:
     """Run the commands; a user's mistake ends in one line and an exit code, never a traceback."""
     try:
-        app()
+        assembled(sys.argv[1] if len(sys.argv) > 1 else "")()
     except TabveilError as problem:
         err.print(str(problem), markup=False, highlight=False, soft_wrap=True)
         sys.exit(problem.exit_code)

@@ -1,7 +1,7 @@
 """JAX and the device it runs on: set up once, and woken early, for a GPU takes seconds to wake.
 
 JAX is imported inside functions, so that the driver of a GPU can be called while JAX itself is
-loaded.
+loaded, and commands that need no JAX do not load it.
 """
 
 import ctypes
@@ -12,21 +12,14 @@ from threading import Thread
 
 
 def set_up() -> None:
-    """Let the next run start warm, and leave others room on a GPU.
+    """Let the next run start warm, and leave others room on a GPU; before JAX is loaded.
 
     JAX keeps compiled programs (public shapes and code, no data) on disk.
     """
-    import jax
-
-    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        cache = (
-            Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-            / "tabveil"
-            / "programs"
-        )
-        jax.config.update("jax_compilation_cache_dir", str(cache))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache / "tabveil" / "programs"))
     # On a GPU even small programs add up.
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     # A fit needs a few hundred megabytes of a GPU; without this JAX takes three quarters of it.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 

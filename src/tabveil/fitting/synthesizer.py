@@ -33,12 +33,12 @@ from tabveil.privacy import (
     Relation,
     relation_named,
 )
-from tabveil.queries.measurement import Measurement
 from tabveil.release import Release
 from tabveil.release.repair import require_satisfiable
 from tabveil.release.statement import charge_for_schema, statement
 from tabveil.schema import Schema
 from tabveil.sources import Source, engine_of
+from tabveil.tables.measurement import Measurement
 from tabveil.tables.table import Codec
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Num, Shaped
 
 from tabveil.queries.rows import HARD, Array, Rows, Step, real_rows
-from tabveil.queries.sides import Side
+from tabveil.tables.sides import Side
 from tabveil.tables.table import Domain
 
 BATCH = 4096

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import Lines, QueryFamily, padded
 from tabveil.queries.rows import Array, Rows, Step, nobody
-from tabveil.queries.sides import ByColumn, Side
+from tabveil.tables.sides import ByColumn, Side
 from tabveil.tables.table import Domain
 
 

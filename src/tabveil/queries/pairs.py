@@ -14,9 +14,9 @@ from tabveil.queries.cross_tables import CrossTables
 from tabveil.queries.family import NoisyEvidence, QueryFamily
 from tabveil.queries.layout import Layout, Query
 from tabveil.queries.rows import Array, Rows, Step
-from tabveil.queries.sides import ByColumn, Side
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
 from tabveil.tables.placement import Part
+from tabveil.tables.sides import ByColumn, Side
 from tabveil.tables.table import Domain
 
 

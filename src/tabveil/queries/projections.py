@@ -14,7 +14,6 @@ from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import Lines, QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone
-from tabveil.queries.sides import AlongLine, Side
 from tabveil.queries.thresholds import (
     Classes,
     largest_scale,
@@ -22,6 +21,7 @@ from tabveil.queries.thresholds import (
     weighted_sum,
     weights_of,
 )
+from tabveil.tables.sides import AlongLine, Side
 from tabveil.tables.table import Domain
 
 BATCH = 2**14  # rows counted at once

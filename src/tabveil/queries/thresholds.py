@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int, Num
 
 from tabveil.queries.family import QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone, nobody
-from tabveil.queries.sides import ByColumn, Side, UnderBounds, UpperBound
+from tabveil.tables.sides import ByColumn, Side, UnderBounds, UpperBound
 from tabveil.tables.table import Domain
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tabveil.queries.measurement import Measurement
-from tabveil.queries.sides import (
+from tabveil.tables.measurement import Measurement
+from tabveil.tables.placement import Interval, Part
+from tabveil.tables.sides import (
     JOINED,
     AlongLine,
     ByColumn,
@@ -24,7 +25,6 @@ from tabveil.queries.sides import (
     cells_in_words,
     query_in_words,
 )
-from tabveil.tables.placement import Interval, Part
 from tabveil.tables.table import Domain
 
 ARRAYS = ("probabilities", "numbers", "slack")

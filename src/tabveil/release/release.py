@@ -13,7 +13,6 @@ from jaxtyping import Float
 
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import atomic_folder
-from tabveil.queries.measurement import Measurement
 from tabveil.release import format_1
 from tabveil.release.conditions import Chances, Condition, claims_of, conditions_of
 from tabveil.release.output import as_kind
@@ -22,6 +21,7 @@ from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
 from tabveil.tables.drawing import drawn_codes
+from tabveil.tables.measurement import Measurement
 from tabveil.tables.placement import Placement, placement_from_dict
 from tabveil.tables.table import Codec, Domain, Grouping, Table
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from tabveil.columns.codec import NumberLine
 from tabveil.errors import InvalidInput
-from tabveil.queries.measurement import Measurement
-from tabveil.queries.sides import ByColumn
 from tabveil.release import Release
 from tabveil.schema import did_you_mean, shown
+from tabveil.tables.measurement import Measurement
 from tabveil.tables.placement import Interval, Part
+from tabveil.tables.sides import ByColumn
 from tabveil.tables.table import Codec, Table
 
 SAMPLE = 50_000

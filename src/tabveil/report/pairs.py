@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tabveil.queries.sides import query_in_words
 from tabveil.report.evidence import Evidence, Noisy
 from tabveil.report.page import Block, Chart, Grid, Prose, Section
 from tabveil.report.plot import FIRST, altair
 from tabveil.report.words import few, percent
+from tabveil.tables.sides import query_in_words
 
 MOST = 60
 

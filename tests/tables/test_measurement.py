@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tabveil.queries.measurement import Measurement
-from tabveil.queries.sides import AlongLine, ByColumn, InWords, Side, UnderBounds, UpperBound
+from tabveil.tables.measurement import Measurement
 from tabveil.tables.placement import Interval
+from tabveil.tables.sides import AlongLine, ByColumn, InWords, Side, UnderBounds, UpperBound
 
 SEX = ByColumn("sex", ("F", "M"))
 CLASSES = ByColumn("income", ("low", "high"), classes=True)

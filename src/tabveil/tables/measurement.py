@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tabveil.queries.sides import (
+from tabveil.tables.sides import (
     Side,
     cells_in_words,
     query_in_words,
