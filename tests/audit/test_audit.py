@@ -41,6 +41,14 @@ def test_every_epsilon_and_relation_is_audited(size: Size) -> None:
         assert len(simple) == len(EPSILONS) * len(Relation) * len(WORLDS)
 
 
+@pytest.mark.parametrize(
+    "law", [job for job in plan(QUICK) if isinstance(job, GaussianLaw)], ids=str
+)
+def test_a_quick_audit_has_draws_enough_for_every_law(law: GaussianLaw) -> None:
+    found = law()
+    assert found.p_value is not None and 1e-9 < found.p_value <= 1  # one false alarm in 10⁹
+
+
 @pytest.mark.parametrize("size", [QUICK, FULL])
 def test_what_users_run_is_audited(size: Size) -> None:
     fitted = [job for job in plan(size) if isinstance(job, WhiteBox | AsUsed)]

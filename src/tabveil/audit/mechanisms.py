@@ -112,14 +112,21 @@ class SelectionMechanism:
 
 
 def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
-    """Chi-square of draws against exact chances; both tails join the last well filled cell."""
+    """Chi-square of draws against exact chances; both tails join the last well filled cell.
+
+    Where draws are few for so wide a law, a cell holds several neighbouring whole numbers.
+    """
     reach = math.ceil(40 * scale)
     weight = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
-    expected = weight / weight.sum() * len(draws)
-    observed = np.bincount(np.clip(draws, -reach, reach) + reach, minlength=2 * reach + 1)
+    chances = weight / weight.sum()
+    together = math.ceil(2 * LEAST_EXPECTED / (len(draws) * chances.max()))
+    cells = np.arange(2 * reach + 1) // together
+    expected = np.bincount(cells, chances) * len(draws)
+    places = np.clip(draws, -reach, reach) + reach
+    observed = np.bincount(places // together, minlength=len(expected))
     filled = np.flatnonzero(expected >= LEAST_EXPECTED)
-    cells = np.clip(np.arange(2 * reach + 1), filled[0], filled[-1]) - filled[0]
-    return _p_value(np.bincount(cells, observed), np.bincount(cells, expected))
+    joined = np.clip(np.arange(len(expected)), filled[0], filled[-1]) - filled[0]
+    return _p_value(np.bincount(joined, observed), np.bincount(joined, expected))
 
 
 def picks_p_value(noise: Noise, runs: int, picks: int) -> float:
