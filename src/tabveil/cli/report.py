@@ -31,7 +31,7 @@ def report(
         Path | None, typer.Option(help="Real rows kept aside, for models and privacy checks.")
     ] = None,
 ) -> None:
-    """Write an offline page on a release: noisy answers and synthetic rows only, or the owner's.
+    """Write an offline page about a release, from noisy answers and synthetic rows alone.
 
     Example: `tabveil report release -o report.html`
     """

@@ -121,7 +121,7 @@ def _named(data: Path, header: bool) -> object:
 
 
 def check_schema(data: Data, schema: SchemaFile, as_json: AsJson = False) -> None:
-    """Check a table against its schema; names columns, rules, never a value. For the owner's eyes.
+    """Check a table: which columns break which rule, never a value. For the owner's eyes.
 
     Example: `tabveil schema check people.csv --schema schema.yaml`
     """

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, StrictInt, model_validator
 
-from tabveil.columns.cells import Codes, Numbers, Plain, blanks, by_value, is_missing
+from tabveil.columns.cells import Codes, Numbers, Plain, blanks, by_value, is_missing, number_in
 from tabveil.columns.codec import MISSING, CategoryCodec
 from tabveil.columns.rule import Column, Example, Flag, Number, Places, plain_list
 from tabveil.columns.words import LONGEST, key
@@ -190,8 +190,5 @@ def located(value: Plain) -> tuple[float, float] | None:
         latitude, longitude = found[1], found[2]
     else:
         return None
-    try:
-        place = float(latitude), float(longitude)
-    except ValueError:
-        return None
+    place = number_in(latitude), number_in(longitude)
     return place if all(map(math.isfinite, place)) else None

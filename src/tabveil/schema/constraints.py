@@ -355,7 +355,8 @@ def code_of(name: str, codec: CategoryCodec, value: object) -> int:
     if code is None:
         raise InvalidInput(
             f"{shown(str(value))} is not a declared value of {shown(name)}.",
-            did_you_mean(str(value), codec.labels[: codec.declared]),
+            did_you_mean(str(value), codec.labels[: codec.declared])
+            or f"For example {shown(codec.labels[0])}.",
         )
     return code
 
