@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from tabveil.curator import Curator
 from tabveil.fitting.spending import Purchase
@@ -17,6 +18,7 @@ LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))
 """How ρ is split over the levels of refinement; what the last ones leave unspent is given back."""
 DISTRIBUTIONS = "distributions"  # what the ledger and plans call them
 FIRST_RUNS, BRANCHES = 128, 8  # at most, and at least
+CLEARLY = 2.5  # standard errors above zero
 
 
 class Learnt(NamedTuple):
@@ -51,7 +53,7 @@ def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -
         following = scale * float(share / LEVELS[min(level + 1, len(LEVELS) - 1)]) ** 0.5
         for column, noisy in zip(columns, counts, strict=True):
             if len(noisy):
-                column.refine(noisy.astype(float), level, following)
+                column.refine(noisy.astype(float), scale, level, following)
     done = [sorted(column.done) for column in columns]
     special = [
         np.array([mass for start, _, mass in runs if start >= size])
@@ -81,14 +83,20 @@ class Refining:
     @classmethod
     def start(cls, size: int, every: int, pieces: int, total: int) -> "Refining":
         """All ordinary points in so many pieces, and each special one as a run of its own."""
-        runs = np.concatenate([_cut(np.array([[0, size]]), pieces), _points(size, every)])
-        return cls(runs, np.array([float(total)]), np.zeros(len(runs), int), [])
+        ordinary, special = _cut(np.array([[0, size]]), pieces), _points(size, every)
+        parents = np.concatenate([np.zeros(len(ordinary), int), 1 + np.arange(len(special))])
+        return cls(np.concatenate([ordinary, special]), np.array([float(total)]), parents, [])
 
-    def refine(self, counts: np.ndarray, level: int, following: float) -> None:
+    def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
+        if level == 0:
+            ordinary = self.parents == 0
+            counts[ordinary] = thinning_out(counts[ordinary], CLEARLY * scale)
+            # Of ordinary numbers together, and of each special value.
+            self.wholes = onto_simplex(np.bincount(self.parents, counts), self.wholes.sum())
         mass = _consistent(counts, self.wholes, self.parents)
-        wide = self.runs[:, 1] - self.runs[:, 0] > 1
-        dense = wide & (mass > 6 * following) & (level + 1 < len(LEVELS))
+        lengths = self.runs[:, 1] - self.runs[:, 0]
+        dense = (lengths > 1) & (mass > 6 * following) & (level + 1 < len(LEVELS))
         for (start, stop), held in zip(self.runs[~dense], mass[~dense], strict=True):
             self.done.append((int(start), int(stop), held))
         parts = [_cut(run[None], _branches(run, level)) for run in self.runs[dense]]
@@ -122,6 +130,26 @@ def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
         ends = np.unique(ends)
         cut.append(np.stack([ends[:-1], ends[1:]], 1))
     return np.concatenate([np.zeros((0, 2), int), *cut])
+
+
+def thinning_out(counts: np.ndarray, clear: float) -> np.ndarray:
+    """Noisy counts that hold less and less towards either end, beyond the first clear ones.
+
+    Noise that is kept wherever it is positive adds up: a hundred empty runs far out would hold as
+    many rows as a full one, and every variance would be wrong.
+    """
+    (full,) = np.nonzero(counts > clear)
+    if not len(full):
+        return counts
+    first, last = full[0], full[-1] + 1
+    rising, falling = counts[:first], counts[last:]
+    return np.concatenate(
+        [
+            isotonic_regression(rising).x if len(rising) else rising,
+            counts[first:last],
+            isotonic_regression(falling, increasing=False).x if len(falling) else falling,
+        ]
+    )
 
 
 def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> np.ndarray:
