@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import TypeCheckError
 
-from tabveil.fitting.projection import Relaxed
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.queries import Marginals, real_rows
 from tabveil.queries.thresholds import weighted_sum
 from tabveil.tables.table import Domain, Table

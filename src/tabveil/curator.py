@@ -118,22 +118,23 @@ class Curator:
         picks: int,
         rho: Fraction,
         exclude: Shaped[np.ndarray, " asked"],
-        bias: Int[np.ndarray, " queries"],
+        bias: Int[np.ndarray, " queries"] | int = 0,
+        slack: int = 0,
         groups: int = 1,
     ) -> Int[np.ndarray, " {picks}"]:
         """The queries furthest off `expected` counts: noisy top-K of L1 error minus public `bias`.
 
-        `expected` and `bias` are whole numbers, so scores are exact integers and one row moves each
-        by no more than the declared sensitivity. See docs/proofs/selection.md. Candidates can be
-        dealt out into `groups` that each give their share of the picks: a pick costs time for every
-        candidate it is among.
+        Of the error in a cell only what exceeds the public `slack` counts. All three are whole
+        numbers, so scores are exact integers and one row moves each by no more than the declared
+        sensitivity. See docs/proofs/selection.md. Candidates can be dealt out into `groups` that
+        each give their share of the picks: a pick costs time for every candidate it is among.
         """
         place = workload.place_of(family)
         candidates = np.setdiff1d(np.arange(len(family)), exclude)
 
         def scores() -> Int[np.ndarray, " candidates"]:
             exact = self._exact_counts(workload)[place]
-            return (family.tally.errors(exact, expected) - bias)[candidates]
+            return (family.tally.errors(exact, expected, slack) - bias)[candidates]
 
         moved = self.protection.cells_moved(family.cells_moved)
         chosen = self._door.top(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
@@ -16,13 +16,13 @@ from noises import Wild
 from samples import SMALL, curator_of, random_table
 from tabveil.curator import TableCount
 from tabveil.fitting.presets import Default, Effort, Task
-from tabveil.fitting.presets.default import Share, evenly_within_bins, independent_columns
-from tabveil.fitting.projection import Annealing, Measured, Progress, Relaxed, objective, project
+from tabveil.fitting.presets.default import Share, soft_rows
+from tabveil.fitting.projection import Annealing, Measured, Progress, misfit, project
 from tabveil.fitting.rappp import Status
+from tabveil.fitting.relaxed import Mixture
 from tabveil.privacy import Ledger, Relation
-from tabveil.queries import GRID, Hard, Pairs, random_projected_histograms
+from tabveil.queries import GRID, Hard, Pairs
 from tabveil.queries.cross_tables import CrossTables
-from tabveil.queries.family import Lines
 from tabveil.tables.table import Codec, Domain, Table
 
 FAST = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
@@ -39,10 +39,10 @@ def no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A projection that only looks at its objective: shapes and budgets are the same, nothing is
     compiled."""
 
-    def look(table: Relaxed, measured: Measured, annealing: Annealing) -> tuple[Relaxed, Progress]:
-        misfit = objective(table, measured, Hard())
-        assert np.isfinite(misfit)
-        return table, Progress(misfit, jnp.zeros((), int))
+    def look(table: Mixture, measured: Measured, annealing: Annealing) -> tuple[Mixture, Progress]:
+        found = misfit(table, measured, Hard())
+        assert np.isfinite(found)
+        return table, Progress(found, jnp.zeros((), int))
 
     for place in ("tabveil.fitting.rappp.project", "tabveil.fitting.presets.default.project"):
         monkeypatch.setattr(place, look)
@@ -102,30 +102,6 @@ def test_single_columns_get_more_where_noise_is_strong_within_limits(
     assert share.of(task, columns, 2 * total) <= cost
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "columns", "directions"),
-    [
-        (1.0, {"x": numerical(), "y": numerical(), "c": categorical(3)}, 4),
-        (1e6, {"x": numerical(), "y": numerical(), "c": categorical(3)}, 0),  # noise is weak
-        (
-            1.0,
-            {"x": numerical(), "y": numerical(nullable=True), "c": categorical(3)},
-            0,
-        ),  # one number is no line
-        (1.0, {"b": categorical(2), "c": categorical(3)}, 0),
-    ],
-)
-def test_directions_through_the_numbers_are_asked_for_where_noise_is_strong(
-    epsilon: float, columns: dict, directions: int, only_the_books: None
-) -> None:
-    codec = Codec(tv.Schema.from_dict({"columns": columns, "targets": ["c"]}))
-    frame = codec.decode(random_table(codec.domain, 400, seed=0))
-    model = tv.RAPpp(codec.schema, epsilon, preset=TINY).fit(frame)
-    asked = model.measurements_.groupby("family")["query"].nunique()
-    assert asked.get("projected histograms", 0) == directions
-    assert spent(model) == tv.Budget(epsilon, 1e-9).rho
-
-
 def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:
     codec = Codec(tv.Schema.from_dict({"columns": {"x": numerical(decimals=0)}}))
     model = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(
@@ -163,17 +139,14 @@ def test_the_projection_is_compiled_once_per_fit() -> None:
     candidates=st.integers(0, 400),
     rounds=st.integers(1, 30),
     strength=st.floats(0, 1e7),
-    projected=st.booleans(),
 )
 def test_a_plan_costs_exactly_what_it_may_and_never_runs_out_of_tables(
-    epsilon: float, delta: float, candidates: int, rounds: int, strength: float, projected: bool
+    epsilon: float, delta: float, candidates: int, rounds: int, strength: float
 ) -> None:
     rho = tv.Budget(epsilon, delta).rho
     domain = Domain((), ("x", "y"), ())
     pairs = Pairs.over(domain, [np.array([9])] * 2, 100)
-    random = np.random.default_rng(0)
-    histograms = random_projected_histograms(domain, 9, 4, random) if projected else None
-    plan = Default(rounds=rounds)._plan(pairs, histograms, candidates, rho, strength)
+    plan = Default(rounds=rounds)._plan(pairs, candidates, rho, strength)
     assert plan.cost == (rho if candidates else 0)
     assert plan.room(pairs) <= candidates and len(plan.rounds) <= rounds
     assert all(
@@ -199,20 +172,11 @@ def only_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything but the curator's accounting left out: no rows are counted and no table is
     fitted."""
 
-    def flat(domain: Domain, counts: dict, rows: int, seed: int) -> Relaxed:
-        return Relaxed(
-            jnp.zeros((domain.cells, rows)),
-            jnp.full((len(domain.numerical), rows), 0.5),
-            domain.sizes,
-        )
-
-    monkeypatch.setattr("tabveil.fitting.presets.default.independent_columns", flat)
     monkeypatch.setattr(
         "tabveil.curator.count", lambda workload, _: [f.tally.nothing() for f in workload.families]
     )
     monkeypatch.setattr("tabveil.fitting.rappp._rows", lambda table: None)
-    for tally in (CrossTables, Lines):
-        monkeypatch.setattr(tally, "of", lambda self, rows, step=None: self.nothing())
+    monkeypatch.setattr(CrossTables, "of", lambda self, rows, step=None: self.nothing())
     for place in ("tabveil.fitting.rappp.project", "tabveil.fitting.presets.default.project"):
         monkeypatch.setattr(place, lambda table, *_: (table, Progress(0.0, 0)))
 
@@ -325,7 +289,7 @@ def test_the_projection_works_on_tables_of_any_shape(shape: str) -> None:
     codec = Codec(tv.Schema.from_dict(SHAPES[shape]))
     table = codec.decode(random_table(codec.domain, 300, seed=0))
     release = tv.RAPpp(codec.schema, 1.0, preset=TINY).fit(table).release_
-    for array in (release.probabilities, release.positions, release.slack):
+    for array in (release.probabilities, *release.numbers.to_arrays().values()):
         assert np.isfinite(array).all() and (array >= 0).all() and (array <= 1.0001).all()
 
 
@@ -378,83 +342,14 @@ def test_a_default_release_survives_a_round_trip(
 
 def test_the_first_table_has_categories_as_measured_and_even_numbers(domain: Domain) -> None:
     counts = {axis: 1000 * 3 ** np.arange(size) for axis, size in enumerate(domain.sizes)}
-    table = independent_columns(domain, counts, 1000, seed=0)
-    assert np.sort(np.asarray(table.positions), axis=1) == pytest.approx(
-        np.tile((np.arange(1000) + 0.5) / 1000, (2, 1)), abs=1e-6
-    )
+    edges = [np.array([GRID // 4]), np.array([GRID // 2, GRID - 1])]
+    table = soft_rows(Pairs.over(domain, edges, 1000), domain, counts, 4000, seed=0)
     shares = np.asarray(table.probabilities).mean(axis=1)
     city = shares[domain.offsets[1] : domain.offsets[1] + 3]
     assert (np.diff(city) > 0.05).all() and city.sum() == pytest.approx(1, abs=1e-4)
-
-
-# -- evenly within bins ----------------------------------------------------------------------------
-
-
-@settings(max_examples=100, deadline=None)
-@example(
-    seed=1900, rows=37, cuts=[[], [254]]
-)  # a number between a line and the edge that it stands for
-@given(
-    seed=st.integers(0, 10_000),
-    rows=st.integers(1, 80),
-    cuts=st.lists(st.lists(st.integers(1, 255), max_size=12), min_size=1, max_size=3),
-)
-def test_spreading_numbers_keeps_every_bin_and_every_order(
-    seed: int, rows: int, cuts: list[list[int]]
-) -> None:
-    edges = [256 * np.array(sorted(set(line)), int) for line in cuts]
-    numbers = np.random.default_rng(seed).random((len(edges), rows), np.float32) ** 2
-    even, slack = evenly_within_bins(numbers, edges, np.ones_like(numbers))
-    assert even.shape == slack.shape == numbers.shape
-    for before, after, room, between in zip(numbers, even, slack, edges, strict=True):
-        lines = ((between - 0.5) / GRID).astype(np.float32)  # where cross-tables draw them
-        bins = np.searchsorted(lines, before, "left")
-        assert (np.searchsorted(lines, after, "left") == bins).all()
-        for number in np.unique(bins):
-            inside = np.nonzero(bins == number)[0]
-            order = np.argsort(before[inside], kind="stable")
-            assert (np.diff(after[inside][order]) > 0).all()
-            assert np.diff(after[inside][order]) == pytest.approx(room[inside][0], abs=1e-6)
-        ends = np.concatenate([[0], between, [GRID]]) / GRID
-        assert (after - room / 2 >= ends[bins] - 1e-6).all()  # copies of a row stay in its bin
-        assert (after + room / 2 <= ends[bins + 1] + 1e-6).all()
-
-
-def test_rows_without_the_number_take_no_room_from_those_that_have_it() -> None:
-    numbers = np.linspace(0.01, 0.99, 100, dtype=np.float32)[None]
-    weights = (numbers > 0.5).astype(np.float32)  # only the upper half of the rows has it
-    even, slack = evenly_within_bins(numbers, [np.array([], int)], weights)
-    assert even[0, 50:] == pytest.approx((np.arange(50) + 0.5) / 50, abs=1e-4)
-    assert slack[0, 50:] == pytest.approx(np.full(50, 1 / 50), abs=1e-4)
-
-
-def test_spreading_numbers_leaves_every_cross_table_as_it_was(domain: Domain) -> None:
-    random = np.random.default_rng(0)
-    edges = [np.array([9000, 30000]), np.array([20000, 20500, 50000])]
-    pairs = Pairs.over(domain, edges, 1000)
-    logits = jnp.asarray(random.normal(size=(domain.cells, 60)), jnp.float32)
-    numbers = random.random((2, 60), np.float32)
-    even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
-    before, after = (
-        np.asarray(pairs.tally.of(Relaxed(logits, jnp.asarray(n), domain.sizes).rows()))
-        for n in (numbers, even)
-    )
-    np.testing.assert_allclose(before, after, atol=1e-4)
-
-
-def test_spreading_agrees_with_the_queries_about_numbers_right_below_an_edge(
-    domain: Domain,
-) -> None:
-    edges = [np.array([GRID // 2]), np.array([GRID // 2])]
-    pairs = Pairs.over(domain, edges, 1000)
-    numbers = np.full((2, 4), (GRID / 2 - 0.25) / GRID, np.float32)
-    even, _ = evenly_within_bins(numbers, edges, np.ones_like(numbers))
-    logits = jnp.zeros((domain.cells, 4))
-    before, after = (
-        np.asarray(pairs.tally.of(Relaxed(logits, jnp.asarray(n), domain.sizes).rows()))
-        for n in (numbers, even)
-    )
-    np.testing.assert_allclose(before, after, atol=1e-4)
+    quarter, rest, low, high, end = np.asarray(table.chances).mean(axis=1)[:5]
+    assert quarter < rest and low == pytest.approx(high, abs=0.02) and end < 0.01
+    assert quarter + rest == pytest.approx(1) and low + high + end == pytest.approx(1)
 
 
 # -- it learns -------------------------------------------------------------------------------------

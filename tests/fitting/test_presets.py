@@ -12,7 +12,8 @@ import tabveil as tv
 from samples import SMALL, random_table
 from tabveil.audit.attacks import Silence
 from tabveil.fitting.presets import PRESETS, Default, Effort, Paper, PaperEffort, Preset, Task
-from tabveil.fitting.projection import Annealing, Measured, Progress, Relaxed
+from tabveil.fitting.projection import Annealing, Measured, Progress
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.fitting.synthesizer import fit_with_noise
 from tabveil.privacy import DELTA, Mechanism, Relation
 from tabveil.release import Release

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from tabveil.fitting.projection import LOGIT_LIMIT, Annealing, Measured, Relaxed, objective, project
+from tabveil.fitting.projection import Annealing, Measured, misfit, project
+from tabveil.fitting.relaxed import LOGIT_LIMIT, Relaxed
 from tabveil.queries import Hard, Marginals, marginals_with_targets, random_linear_thresholds
 from tabveil.tables.table import Domain
 
@@ -39,7 +40,7 @@ def test_the_projection_explains_the_answers_of_a_hidden_table(
 ) -> None:
     start = Relaxed.random(domain, 100, jax.random.key(0))
     _, progress = project(start, measured, QUICK)
-    assert float(progress.objective) < 0.05 * float(objective(start, measured, Hard()))
+    assert float(progress.misfit) < 0.05 * float(misfit(start, measured, Hard()))
     assert int(progress.steps) == 180
 
 
@@ -47,10 +48,8 @@ def test_a_projection_never_ends_worse_than_it_began(domain: Domain, measured: M
     table, good = project(Relaxed.random(domain, 100, jax.random.key(0)), measured, QUICK)
     wild = Annealing(first_sharpness=1.0, stages=2, steps=5, tolerance=0.0, learning_rate=5.0)
     again, after = project(table, measured, wild)
-    assert float(after.objective) <= float(good.objective)
-    assert float(objective(again, measured, Hard())) == pytest.approx(
-        float(after.objective), rel=1e-4
-    )
+    assert float(after.misfit) <= float(good.misfit)
+    assert float(misfit(again, measured, Hard())) == pytest.approx(float(after.misfit), rel=1e-4)
 
 
 def test_relaxed_rows_stay_in_their_domain(domain: Domain, measured: Measured) -> None:
@@ -66,7 +65,7 @@ def test_relaxed_rows_stay_in_their_domain(domain: Domain, measured: Measured) -
 def test_empty_places_do_not_pull_on_the_table(domain: Domain) -> None:
     family = Marginals.over([(0, 1), (1, 2)], domain)
     start = Relaxed.random(domain, 20, jax.random.key(0))
-    assert float(objective(start, Measured.reserve((family,), (2,)), Hard())) == 0
+    assert float(misfit(start, Measured.reserve((family,), (2,)), Hard())) == 0
 
 
 def test_a_stage_ends_when_the_gradient_is_small(domain: Domain, measured: Measured) -> None:

@@ -167,7 +167,7 @@ def test_measurements_come_with_their_standard_errors(
     assert (measured["standard_error"] > 0).all()
     families = {
         "paper": {"marginals", "linear thresholds"},
-        "default": {"distributions", "cross-tables", "projected histograms"},
+        "default": {"distributions", "cross-tables"},
     }
     assert set(measured["family"]) == families[tiny_preset] | {"row count"}
     assert measured["count"].dtype == "int64"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tabveil as tv
-from tabveil.fitting.projection import Relaxed
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.queries import GRID, Hard, Pairs, Soft, Step
 from tabveil.queries.pairs import TiledTables, WholeTables
 from tabveil.queries.tiles import SIDE, Tiles

@@ -10,7 +10,8 @@ from tabveil.fitting.grouping import grouped
 from tabveil.release import Release
 from tabveil.release.conditions import spelled_conditions
 from tabveil.schema import Schema
-from tabveil.tables.placement import Lattice, MinMax, Ranks
+from tabveil.tables.numbers import Binned, Positions, RelaxedNumbers
+from tabveil.tables.placement import GRID, Lattice, MinMax, Ranks
 from tabveil.tables.table import Codec
 
 SCHEMA = Schema.from_dict(
@@ -29,19 +30,31 @@ SCHEMA = Schema.from_dict(
 )  # fmt: skip
 
 
-def release(schema: Schema = SCHEMA, rows: int = 200, seed: int = 0, **more: object) -> Release:
+def positions(columns: int, rows: int, random: np.random.Generator) -> Positions:
+    places = (np.argsort(random.random((columns, rows)), axis=1) + 0.5) / rows
+    return Positions(places, np.full_like(places, 1 / rows))
+
+
+def bins(columns: int, rows: int, random: np.random.Generator) -> Binned:
+    chances = np.exp(random.normal(0, 1.5, (7 * columns, rows)))
+    for column in range(columns):
+        chances[7 * column : 7 * column + 7] /= chances[7 * column : 7 * column + 7].sum(axis=0)
+    return Binned.cut(chances, [np.arange(1, 7) * GRID // 8] * columns)
+
+
+def release(
+    schema: Schema = SCHEMA, rows: int = 200, seed: int = 0, numbers=positions, **more: object
+) -> Release:
     random, domain = np.random.default_rng(seed), Codec(schema, more.get("groupings")).domain
     probabilities = np.exp(random.normal(0, 1.5, (domain.cells, rows)))
     for start, size in zip(domain.offsets, domain.sizes, strict=True):
         probabilities[start : start + size] /= probabilities[start : start + size].sum(axis=0)
-    numbers = (np.argsort(random.random((len(domain.numerical), rows)), axis=1) + 0.5) / rows
+    placed: RelaxedNumbers = numbers(len(domain.numerical), rows, random)
     lattice = Lattice.of(schema)
     starts = tuple(np.unique(np.linspace(0, s, 9)[:-1].astype(int)) for s in lattice.sizes)
     heights = tuple(np.linspace(0, 1, len(s) + 1) for s in starts)
     ranks = Ranks(lattice, starts, heights)
-    return Release(
-        schema, probabilities, numbers, np.full_like(numbers, 1 / rows), ranks, (), {}, [], **more
-    )
+    return Release(schema, probabilities, placed, ranks, (), {}, [], **more)
 
 
 @pytest.mark.parametrize(
@@ -63,15 +76,17 @@ def release(schema: Schema = SCHEMA, rows: int = 200, seed: int = 0, **more: obj
     ],
     ids=lambda item: "" if callable(item) else str(item),
 )
-def test_every_row_meets_the_condition(where, holds) -> None:
-    made = release()
+@pytest.mark.parametrize("numbers", [positions, bins])
+def test_every_row_meets_the_condition(where, holds, numbers) -> None:
+    made = release(numbers=numbers)
     frame = made.sample(500, seed=1, where=where)
     assert len(frame) == 500 and np.asarray(holds(frame), bool).all()
     assert 1 <= made.effective_rows(where) <= 200
 
 
-def test_the_rest_of_a_row_is_as_in_the_rows_that_meet_the_condition_anyway() -> None:
-    made = release(rows=50)
+@pytest.mark.parametrize("numbers", [positions, bins])
+def test_the_rest_of_a_row_is_as_in_the_rows_that_meet_the_condition_anyway(numbers) -> None:
+    made = release(rows=50, numbers=numbers)
     everyone = made.sample(400_000, seed=1)
     for where, chosen in (
         ({"sex": "F"}, everyone[everyone.sex == "F"]),
@@ -104,9 +119,10 @@ def test_the_effective_number_of_rows_is_that_of_the_weights() -> None:
     ],
     ids=str,
 )
-def test_impossible_conditions_get_a_clear_answer(where, line) -> None:
+@pytest.mark.parametrize("numbers", [positions, bins])
+def test_impossible_conditions_get_a_clear_answer(where, line, numbers) -> None:
     with pytest.raises(InvalidInput, match=line):
-        release().sample(10, where=where)
+        release(numbers=numbers).sample(10, where=where)
 
 
 def test_a_condition_against_the_constraints_gets_a_clear_answer() -> None:
@@ -129,8 +145,7 @@ def test_a_point_without_room_is_inside_or_outside() -> None:
     flat = Release(
         schema,
         np.zeros((0, 2)),
-        np.array([[0.2, 0.8]]),
-        np.zeros((1, 2)),
+        Positions(np.array([[0.2, 0.8]]), np.zeros((1, 2))),
         MinMax.of(schema),
         (),
         {},

@@ -412,7 +412,7 @@ def test_an_array_that_claims_what_it_is_not_costs_no_memory(
 ) -> None:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
-        for name in ("probabilities", "positions", "slack"):
+        for name in ("probabilities", "chances"):
             archive.writestr(f"{name}.npy", npy(header, bytes(64)))
     lay(tmp_path, {**whole, "table.npz": made.getvalue()}, {})
     before = peak_memory()
@@ -429,7 +429,7 @@ def test_a_bomb_of_zeros_is_not_unpacked(
     made = io.BytesIO()
     claimed = "{'descr': '<f4', 'fortran_order': False, 'shape': (10, 1000000), }"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in ("probabilities", "positions", "slack"):
+        for name in ("probabilities", "chances"):
             archive.writestr(f"{name}.npy", npy(claimed, bytes(4 * 10**7)))
     assert len(made.getvalue()) < 10**6
     lay(tmp_path, {**whole, "table.npz": made.getvalue()}, {})

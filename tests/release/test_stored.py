@@ -55,11 +55,13 @@ def test_its_page_is_made(folder: Path) -> None:
     assert "What was measured" in html
 
 
-def test_saved_anew_it_is_of_format_2_and_says_the_same(folder: Path, tmp_path: Path) -> None:
+def test_saved_anew_it_is_of_the_latest_format_and_says_the_same(
+    folder: Path, tmp_path: Path
+) -> None:
     old = tv.load(folder)
     old.save(tmp_path / "anew")
     about = json.loads((tmp_path / "anew" / "release.json").read_text(encoding="utf-8"))
-    assert about["format"] == 2 and "placement" in about and "scale" not in about
+    assert about["format"] == 3 and "placement" in about and "scale" not in about
     with np.load(tmp_path / "anew" / "table.npz") as arrays:
         assert set(arrays.files) == {"probabilities", "positions", "slack"}
     new = tv.load(tmp_path / "anew")
@@ -75,11 +77,11 @@ def with_format(folder: Path, place: Path, version: object) -> Path:
 
 
 def test_a_newer_format_is_refused_in_one_line(tmp_path: Path) -> None:
-    newer = with_format(STORED[0], tmp_path / "newer", 3)
+    newer = with_format(STORED[0], tmp_path / "newer", 4)
     (newer / "measurements.json").write_text('"nothing that we know"')
     with pytest.raises(tv.InvalidInput) as refusal:
         tv.load(newer)
-    assert refusal.value.message == "The release has format 3, this version reads 1 and 2."
+    assert refusal.value.message == "The release has format 4, this version reads 1, 2 and 3."
 
 
 @pytest.mark.parametrize("version", [None, True, "2", 2.0, [2], {}])

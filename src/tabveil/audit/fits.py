@@ -327,10 +327,8 @@ def _bought(noise: Noise, table: pd.DataFrame, relation: Relation) -> Schema:
 
 
 def _same(one: Release, other: Release) -> bool:
-    return all(
-        np.array_equal(getattr(one, name), getattr(other, name))
-        for name in ("probabilities", "positions", "slack")
-    ) and _said(one) == _said(other)
+    first, second = ([r.probabilities, *r.numbers.to_arrays().values()] for r in (one, other))
+    return all(map(np.array_equal, first, second)) and _said(one) == _said(other)
 
 
 def _said(release: Release) -> list[Any]:
@@ -338,4 +336,4 @@ def _said(release: Release) -> list[Any]:
     schema = release.schema.replaced(found=None) if release.schema.found else release.schema
     groupings = {name: grouping.to_dict() for name, grouping in release.groupings.items()}
     known = schema.to_dict(), release.placement.to_dict(), release.types, release.kind, groupings
-    return [*known, release.measurements, release.charges]
+    return [*known, release.numbers.to_dict(), release.measurements, release.charges]

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.curator import Workload, count
-from tabveil.fitting.projection import Annealing, Measured, Relaxed, project
+from tabveil.fitting.projection import Annealing, Measured, project
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import random_mixed_marginals
 from tabveil.schema import Schema

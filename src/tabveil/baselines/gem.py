@@ -15,7 +15,8 @@ from tabveil.baselines.binned import Binned, BinnedDesk, Codes
 from tabveil.baselines.network import Layers, bounded, new_layers, through
 from tabveil.baselines.relaxed import drawing
 from tabveil.curator import Answer
-from tabveil.fitting.projection import Measured, Relaxed, objective
+from tabveil.fitting.projection import Measured, misfit
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.queries import Hard, Marginals, marginals_with_targets
 from tabveil.tables.table import Domain
 
@@ -114,7 +115,7 @@ def trained(
     optimiser = optax.adam(rate)
 
     def loss(layers: Layers) -> jax.Array:
-        return objective(made_table(layers, noise, sizes), measured, Hard())
+        return misfit(made_table(layers, noise, sizes), measured, Hard())
 
     def step(_: Any, state: tuple) -> tuple:
         layers, memory = state

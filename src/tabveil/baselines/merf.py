@@ -15,7 +15,7 @@ import pyarrow as pa
 from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.desk import Desk, Embedding
 from tabveil.baselines.network import Layers, bounded, new_layers, through
-from tabveil.fitting.projection import Relaxed
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import GRID
 from tabveil.schema import Schema

@@ -8,8 +8,9 @@ import jax
 
 from tabveil.baselines.binned import Binned, BinnedDesk, Codes
 from tabveil.baselines.relaxed import drawing
-from tabveil.fitting.projection import Annealing, Relaxed
+from tabveil.fitting.projection import Annealing
 from tabveil.fitting.rappp import Ask, Plan, rappp
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.queries import marginals_with_targets
 
 

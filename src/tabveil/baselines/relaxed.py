@@ -3,12 +3,12 @@
 import numpy as np
 
 from tabveil.baselines.binned import Codes
-from tabveil.fitting.projection import Relaxed
+from tabveil.fitting.relaxed import Table
 from tabveil.tables.drawing import drawn_codes
 from tabveil.tables.table import Domain
 
 
-def drawing(table: Relaxed, domain: Domain) -> Codes:
+def drawing(table: Table, domain: Domain) -> Codes:
     """Codes drawn from a relaxed table; every row of it is used about as often."""
     probabilities = np.asarray(table.probabilities)
 

@@ -1,15 +1,18 @@
 """Algorithm 2: select the worst answered queries, measure them, project, repeat."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import jax
 import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
-from tabveil.fitting.projection import Annealing, Measured, Relaxed, project
+from tabveil.fitting.projection import Annealing, Measured, project
+from tabveil.fitting.relaxed import Table
 from tabveil.queries import QueryFamily
+
+MOST_SOFTER = 3.0  # by which the price of information changes from round to round
 
 
 @dataclass(frozen=True)
@@ -77,31 +80,34 @@ class Result:
     """The relaxed table, and every noisy number that it was fitted to."""
 
     workload: Workload
-    table: Relaxed
+    table: Table
     total: int
     answers: tuple[Answer, ...]
     measured: Measured
-    slack: np.ndarray | None = None  # room around each relaxed number, [numerical, rows]
+    softness: float = 0.0  # the price of information that the last round came to
 
 
 def rappp(
     curator: Curator,
     workload: Workload,
     plan: Plan,
-    start: Relaxed,
+    start: Table,
     annealing: Annealing,
     watch: Callable[[Status], None] = lambda status: None,
     *,
     total: int,
     known: Sequence[Answer] = (),
     weight: Callable[[Answer], float] = lambda answer: 1.0,
+    aim: float | None = None,
 ) -> Result:
     """Improve `start` round by round; only `curator` sees private rows, at a price each time.
 
     `known` holds answers from before the first round. `weight` says how much an answer counts in
-    the fit.
+    the fit. With `aim`, rows are kept so soft that the table is off by this share of what noise
+    alone would put between it and the answers: what fits better has learnt noise.
     """
     table = start
+    softness = annealing.softness
     answers: list[Answer] = []
     room = [plan.room(family) + len(_asked(known, family)) for family in workload.families]
     measured = Measured.reserve(workload.families, room)
@@ -119,33 +125,49 @@ def rappp(
             asked = _asked(answers, ask.family)
             picks = _worst(curator, workload, ask, table, total, asked)
             measured = learn(curator.measure(workload, ask.family, picks, ask.measure))
-        table, progress = project(table, measured, annealing)
-        watch(Status(number + 1, len(plan.rounds), float(progress.objective), int(progress.steps)))
-    return Result(workload, table, total, tuple(answers), measured)
+        table, progress = project(table, measured, replace(annealing, softness=softness))
+        watch(Status(number + 1, len(plan.rounds), float(progress.misfit), int(progress.steps)))
+        if aim is not None:
+            softness *= softer(float(progress.misfit), aim * noise_in(answers, total, weight))
+    return Result(workload, table, total, tuple(answers), measured, softness)
 
 
-def rehearse(workload: Workload, room: Sequence[int], rows: int) -> None:
-    """Compile what rounds will run, on an empty table and without a step, as rows are counted."""
-    domain = workload.domain
-    logits = jax.device_put(np.zeros((domain.cells, rows), np.float32))
-    positions = jax.device_put(np.zeros((len(domain.numerical), rows), np.float32))
-    empty = Relaxed(logits, positions, domain.sizes)
+def noise_in(answers: Sequence[Answer], total: int, weight: Callable[[Answer], float]) -> float:
+    """The misfit that noise alone would leave between the true shares and the noisy ones."""
+    found = 0.0
+    for answer in answers:
+        cells = int(answer.family.take(answer.picks).cells.sum())
+        found += weight(answer) * cells * (answer.scale / total) ** 2
+    return found
+
+
+def softer(misfit: float, wanted: float) -> float:
+    """By how much to raise the price of information, for a misfit nearer to what is wanted."""
+    return float(np.clip(wanted / max(misfit, 1e-30), 1 / MOST_SOFTER, MOST_SOFTER))
+
+
+def rehearse(workload: Workload, room: Sequence[int], start: Table) -> None:
+    """Compile what the rounds will run, without a step, while others count rows."""
     for family in workload.families:
-        family.tally.of(_rows(empty))
-    project(empty, Measured.reserve(workload.families, room), Annealing(stages=0))
+        family.tally.of(_rows(start))
+    project(start, Measured.reserve(workload.families, room), Annealing(stages=0))
 
 
 def _worst(
     curator: Curator,
     workload: Workload,
     ask: Ask,
-    table: Relaxed,
+    table: Table,
     total: int,
     asked: np.ndarray,
 ) -> np.ndarray:
-    """The queries that `table` answers worst, beyond the error that measuring them would leave."""
+    """The queries that `table` answers worst, where it is off by more than the noise to come.
+
+    A deduction for every cell, whether it is off or not, would leave out large tables, and with
+    them what numbers have to do with each other.
+    """
     family = ask.family
-    shares = np.asarray(family.tally.of(_rows(table)), np.float64) / table.positions.shape[1]
+    shares = np.asarray(family.tally.of(_rows(table)), np.float64) / table.logits.shape[1]
     noise = curator.noise_of(family, ask.picks, ask.measure) * np.sqrt(2 / np.pi)
     return curator.select(
         workload,
@@ -154,7 +176,7 @@ def _worst(
         picks=ask.picks,
         rho=ask.select,
         exclude=asked,
-        bias=np.rint(family.cells * noise).astype(np.int64),
+        slack=round(noise),
         groups=ask.groups,
     )
 

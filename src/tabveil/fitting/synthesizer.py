@@ -306,10 +306,7 @@ def release_of(
     return Release(
         schema=schema,
         probabilities=np.asarray(result.table.probabilities, np.float32),
-        positions=np.asarray(result.table.positions, np.float32),
-        slack=np.zeros(result.table.positions.shape, np.float32)
-        if result.slack is None
-        else result.slack,
+        numbers=result.table.numbers(),
         placement=result.workload.placement,
         measurements=(*curator.published, *_measurements(result)),
         privacy=statement(promise, door, schema, order.settings),

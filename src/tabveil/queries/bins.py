@@ -45,9 +45,22 @@ class Bins:
     @cached_property
     def at(self) -> list[np.ndarray]:
         """For each number, the bin at every grid position."""
+        places = np.arange(GRID + 1)
+        return [np.searchsorted(e, places, "right").astype(np.int16) for e in self.edges]
+
+    @property
+    def edges(self) -> list[np.ndarray]:
+        """Between which grid positions the bins of each number lie."""
         owner, high = np.asarray(self.number), np.asarray(self.high)
-        ends = [high[owner == number][:-1] for number in range(owner.max(initial=-1) + 1)]
-        return [np.searchsorted(e, np.arange(GRID + 1), "right").astype(np.int16) for e in ends]
+        numbers = range(owner.max(initial=-1) + 1)
+        return [high[owner == number][:-1] for number in numbers]
+
+    def middles(self, numbers: int) -> Float[jax.Array, "numbers bins"]:
+        """The grid position in the middle of each bin, in the line of its number."""
+        high = jnp.minimum(jnp.asarray(self.high), GRID)
+        low = jnp.where(jnp.asarray(self.first), 0, jnp.roll(high, 1))
+        own = jnp.asarray(self.number)[None] == jnp.arange(numbers)[:, None]
+        return own * (low + high) / 2.0
 
     def members(
         self, values: Num[jax.Array, "numerical rows"], step: Step

@@ -87,8 +87,8 @@ class CrossTables(Tally):
 
     def cells_of(self, rows: Rows, step: Step) -> Float[jax.Array, "cells rows"]:
         """How much each row belongs to each cell of each column."""
-        bins = self.bins.members(rows.values, step) * self._having(rows)
-        return jnp.concatenate([rows.cells[:-2], bins])
+        inside = self.bins.members(rows.values, step) if rows.bins is None else rows.bins
+        return jnp.concatenate([rows.cells[:-2], inside * self._having(rows)])
 
     def _having(self, rows: Rows) -> jax.Array:
         """How much each row has the number of each bin, and not a special value in its place."""
@@ -140,8 +140,9 @@ class CrossTables(Tally):
         self,
         counts: Int[np.ndarray, "classes cells cells"],
         expected: Int[np.ndarray, "classes cells cells"],
+        slack: int = 0,
     ) -> Int[np.ndarray, " queries"]:
-        gaps = np.abs(counts - expected)
+        gaps = np.maximum(np.abs(counts - expected) - slack, 0)
         for axis in (1, 2):
             gaps = self._by_column(gaps, axis)
         first = [layers[0] for layers in self.layout.layers]

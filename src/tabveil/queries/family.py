@@ -101,9 +101,12 @@ class Tally(ABC):
 
     @abstractmethod
     def errors(
-        self, counts: Int[np.ndarray, "*tally"], expected: Int[np.ndarray, "*tally"]
+        self, counts: Int[np.ndarray, "*tally"], expected: Int[np.ndarray, "*tally"], slack: int = 0
     ) -> Int[np.ndarray, " queries"]:
-        """The L1 error of each query between two tallies."""
+        """The L1 error of each query between two tallies, as far as cells are off by over `slack`.
+
+        A row in a cell moves its error by one at most, so it moves this sum by no more.
+        """
 
     @abstractmethod
     def cells_in(
@@ -174,9 +177,9 @@ class Lines(Tally):
         return np.zeros((len(self.family), self.family.width), np.int64)
 
     def errors(
-        self, counts: Int[np.ndarray, "*tally"], expected: Int[np.ndarray, "*tally"]
+        self, counts: Int[np.ndarray, "*tally"], expected: Int[np.ndarray, "*tally"], slack: int = 0
     ) -> Int[np.ndarray, " queries"]:
-        return np.asarray(np.abs(counts - expected).sum(axis=1))
+        return np.asarray(np.maximum(np.abs(counts - expected) - slack, 0).sum(axis=1))
 
     def cells_in(
         self, counts: Num[Array, "queries width"], picks: Int[np.ndarray, " picks"]

@@ -26,6 +26,8 @@ class Rows:
 
     cells: Float[jax.Array, "cells rows"]
     values: Num[jax.Array, "numerical rows"]
+    # How much each row belongs to each bin, where rows know; else it follows from the values.
+    bins: Float[jax.Array, "bins rows"] | None = None
 
 
 def everyone(domain: Domain) -> int:

@@ -11,6 +11,7 @@ from tabveil.columns.words import did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.schema import Schema, kind_axis
 from tabveil.schema.constraints import Compares, Constraint, Missing, OneOf, code_of
+from tabveil.tables.numbers import RelaxedNumbers
 from tabveil.tables.placement import Placement
 from tabveil.tables.table import Codec
 
@@ -106,12 +107,11 @@ class Chances:
         codec: Codec,
         placement: Placement,
         probabilities: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
+        numbers: RelaxedNumbers,
     ) -> None:
         self.codec, self.placement = codec, placement
         self.probabilities = probabilities.astype(np.float64) if conditions else probabilities
-        self.low, self.high = (low.copy(), high.copy()) if conditions else (low, high)
+        self.numbers = numbers
         self.weights = np.ones(probabilities.shape[1])
         self.allowed: dict[str, np.ndarray] = {}
         for condition in conditions:
@@ -152,16 +152,9 @@ class Chances:
         low, high = codec.line.numbers(np.array([condition.low, condition.high])).tolist()
         column = self.codec.domain.numerical.index(name)
         start, stop = self.placement.span(column, max(low, rule.min), min(high, rule.max))
-        room = self.high[column] - self.low[column]
-        low_end, high_end = np.maximum(self.low[column], start), np.minimum(self.high[column], stop)
-        inside = np.clip(high_end - low_end, 0.0, None)
-        pointlike = (self.low[column] >= start) & (self.low[column] <= stop)
-        share = np.where(room > 0, inside / np.where(room > 0, room, 1.0), pointlike)
+        share, self.numbers = self.numbers.between(column, start, stop)
         if not (low <= rule.max and high >= rule.min):
             share = np.zeros_like(share)
-        met = share > 0
-        self.low[column] = np.where(met, low_end, self.low[column])
-        self.high[column] = np.where(met, np.maximum(high_end, low_end), self.high[column])
         if not (rule.special_values or rule.nullable):
             return share
         kinds = [share, *(np.full_like(share, low <= s <= high) for s in rule.special_values)]

@@ -27,7 +27,7 @@ from tabveil.tables.sides import (
 )
 from tabveil.tables.table import Domain
 
-ARRAYS = ("probabilities", "numbers", "slack")
+POSITIONS = ("numbers", "slack")
 PLACEMENT = "scale"
 MOST_COLUMNS = 3  # of a query
 MOST_READINGS = 20  # of the same words

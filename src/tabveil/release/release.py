@@ -22,6 +22,7 @@ from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
 from tabveil.tables.drawing import drawn_codes
 from tabveil.tables.measurement import Measurement
+from tabveil.tables.numbers import KINDS, Positions, RelaxedNumbers
 from tabveil.tables.placement import Placement, placement_from_dict
 from tabveil.tables.table import Codec, Domain, Grouping, Table
 
@@ -29,21 +30,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REFERENCE = 20_000  # synthetic rows that say which value a column determines
-ARRAYS = ("probabilities", "positions", "slack")
 
 
 class Version(NamedTuple):
     """How the files of a release call their parts, and how its measurements are read."""
 
-    arrays: tuple[str, ...]
     placement: str
     measurement: Callable[[Any, Domain], Measurement]
+    positions: tuple[str, ...] = Positions.arrays  # what it calls the parts of positions
 
 
-FORMAT = 2
+FORMAT = 3
+"""2 knows positions alone, 3 bins as well; what is the same in both is read in the same way."""
+LATEST = Version("placement", lambda content, domain: Measurement.from_dict(content))
 VERSIONS = {
-    1: Version(format_1.ARRAYS, format_1.PLACEMENT, format_1.measurement_from_dict),
-    FORMAT: Version(ARRAYS, "placement", lambda content, domain: Measurement.from_dict(content)),
+    1: Version(format_1.PLACEMENT, format_1.measurement_from_dict, format_1.POSITIONS),
+    2: LATEST,
+    FORMAT: LATEST,
 }
 
 
@@ -53,16 +56,14 @@ class Release:
 
     schema: Schema
     probabilities: Float[np.ndarray, "cells relaxed"]
-    positions: Float[np.ndarray, "numerical relaxed"]  # between 0 and 1
-    slack: Float[np.ndarray, "numerical relaxed"]  # room around positions, to tell copies apart
-    placement: Placement  # what these positions mean
+    numbers: RelaxedNumbers  # places between 0 and 1
+    placement: Placement  # what these places mean
     measurements: tuple[Measurement, ...]  # every noisy answer with its standard error
     privacy: Mapping[str, Any]  # the promise in words and numbers
     charges: list[dict[str, Any]]  # the ledger of this fit
     kind: str = "pandas"  # the kind of table that came in
     types: Mapping[str, str] = field(default_factory=dict)  # the types that its columns had
-    # Values that were learnt together.
-    groupings: Mapping[str, Grouping] = field(default_factory=dict)
+    groupings: Mapping[str, Grouping] = field(default_factory=dict)  # values learnt together
 
     def sample(
         self,
@@ -105,19 +106,19 @@ class Release:
         return self._chances(conditions_of(where, self.schema)).effective_rows
 
     def _chances(self, conditions: tuple[Condition, ...]) -> Chances:
-        low, high = self.positions - self.slack / 2, self.positions + self.slack / 2
         codec = Codec(self.schema, self.groupings)
-        return Chances(conditions, codec, self.placement, self.probabilities, low, high)
+        return Chances(conditions, codec, self.placement, self.probabilities, self.numbers)
 
     def _drawn(self, rows: int, chances: Chances, random: np.random.Generator) -> Table:
         """Rows as codes and numbers, in no order, before constraints."""
         domain = chances.codec.domain
         drawn = _copies(rows, chances.weights, random)
-        codes = drawn_codes(
-            chances.probabilities, domain, drawn, lambda: _even_levels(drawn, random)
-        )
-        low, high = chances.low[:, drawn], chances.high[:, drawn]
-        numbers = self.placement.numbers((low + (high - low) * _even_levels(drawn, random)).T)
+
+        def levels() -> np.ndarray:
+            return _even_levels(drawn, random)
+
+        codes = drawn_codes(chances.probabilities, domain, drawn, levels)
+        numbers = self.placement.numbers(chances.numbers.drawn(drawn, levels, random))
         order = random.permutation(rows)
         return chances.codec.ungrouped(Table(codes[order], numbers[order]), random, chances.allowed)
 
@@ -148,16 +149,16 @@ class Release:
                         name: grouping.to_dict() for name, grouping in self.groupings.items()
                     },
                     "placement": self.placement.to_dict(),
+                    "numbers": self.numbers.to_dict(),
                 },
             )
             _write_json(folder / "measurements.json", [m.to_dict() for m in self.measurements])
             with (folder / "table.npz").open("wb") as file:
-                values = self.probabilities, self.positions, self.slack
-                arrays = {
-                    name: np.ascontiguousarray(array, "<f4")
-                    for name, array in zip(ARRAYS, values, strict=True)
+                arrays = {"probabilities": self.probabilities, **self.numbers.to_arrays()}
+                stored = {
+                    name: np.ascontiguousarray(array, "<f4") for name, array in arrays.items()
                 }
-                np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+                np.savez_compressed(file, **stored)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path) -> "Release":
@@ -174,12 +175,16 @@ class Release:
             groupings = {n: Grouping.from_dict(g) for n, g in about.get("groupings", {}).items()}
             domain = Codec(schema, groupings).domain
             measured = json_in(folder / "measurements.json")
-            probabilities, positions, slack = arrays_in(folder / "table.npz", form.arrays).values()
+            about_numbers = about.get("numbers", {"kind": Positions.kind})
+            numbers = KINDS[about_numbers["kind"]]
+            names = form.positions if numbers is Positions else numbers.arrays
+            probabilities, *rest = arrays_in(
+                folder / "table.npz", ("probabilities", *names)
+            ).values()
             release = cls(
                 schema,
                 probabilities,
-                positions,
-                slack,
+                numbers.read(about_numbers, *rest),
                 placement=placement_from_dict(about[form.placement], schema),
                 measurements=tuple(form.measurement(content, domain) for content in measured),
                 privacy=_promise(json_in(folder / "privacy.json")),
@@ -201,15 +206,20 @@ class Release:
     def _check(self) -> None:
         domain = Codec(self.schema, self.groupings).domain
         rows = self.probabilities.shape[1]
-        shapes = (domain.cells, rows), (len(domain.numerical), rows), (len(domain.numerical), rows)
-        arrays = self.probabilities, self.positions, self.slack
-        right = tuple(a.shape for a in arrays) == shapes and rows > 0
+        arrays = self.probabilities, *self.numbers.to_arrays().values()
         inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
+        columns = len(domain.numerical)
+        right = (
+            self.probabilities.shape == (domain.cells, rows)
+            and rows > 0
+            and self.numbers.fits(columns, rows)
+            and self.placement.fits(columns)
+        )
         grouped = all(
             name in self.schema.categorical and grouping.fits(self.schema.categories[name].labels)
             for name, grouping in self.groupings.items()
         )
-        if not (right and inside and grouped and self.placement.fits(len(domain.numerical))):
+        if not (right and inside and grouped):
             raise InvalidInput(
                 "The release does not match its own schema.",
                 "Copy it again, or ask its owner for another copy.",
@@ -221,7 +231,8 @@ def _format(version: Any) -> Version:
     if type(version) is not int:
         raise Damaged
     if version not in VERSIONS:
-        known = " and ".join(map(str, VERSIONS))
+        *before, last = map(str, VERSIONS)
+        known = f"{', '.join(before)} and {last}"
         raise InvalidInput(
             f"The release has format {version}, this version reads {known}.", "Update tabveil."
         )

@@ -17,9 +17,10 @@ import numpy as np
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets.preset import Task, Watch
-from tabveil.fitting.projection import LOGIT_LIMIT, Annealing, Relaxed, project
+from tabveil.fitting.projection import Annealing, project
 from tabveil.fitting.ranks import DISTRIBUTIONS, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, rappp, rehearse
+from tabveil.fitting.relaxed import Mixture
 from tabveil.fitting.spending import (
     CountedColumn,
     Outlook,
@@ -30,21 +31,15 @@ from tabveil.fitting.spending import (
     row_count,
 )
 from tabveil.privacy import DELTA, Relation
-from tabveil.queries import (
-    GRID,
-    Pairs,
-    ProjectedHistograms,
-    QueryFamily,
-    random_projected_histograms,
-)
+from tabveil.queries import GRID, Pairs
 from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
 
-# Sharpness starts where a bin is about as wide as the step is soft,
-# and ends where hardly a row is undecided.
-MOST_BINS = 20
-BETWEEN_ROUNDS = Annealing(8.0, stages=4, steps=20, tolerance=0.0, learning_rate=0.04)
-AT_THE_END = Annealing(8.0, stages=5, steps=100, tolerance=0.0, learning_rate=0.01)
+MOST_BINS = 32
+BETWEEN_ROUNDS = Annealing(
+    stages=2, steps=20, tolerance=0.0, learning_rate=0.04, cooling=0.5, softness=1e-3
+)
+AT_THE_END = Annealing(stages=4, steps=60, tolerance=0.0, learning_rate=0.02, cooling=0.6)
 COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budget
 
 
@@ -75,19 +70,11 @@ class Outline:
     alone: Fraction  # ρ for every categorical column alone
     together: Fraction  # ρ for the cross-tables that are measured without choosing
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
-    # what each round asks for after its cross-tables; none where noise is weak
-    projected: ProjectedHistograms | None
     plan: Plan
 
-    def families(self, pairs: Pairs) -> tuple[QueryFamily, ...]:
-        """Cross-tables, and directions through the numbers where they are asked for."""
-        return (pairs,) if self.projected is None else (pairs, self.projected)
-
-    def room(self, pairs: Pairs) -> list[int]:
-        """How many queries of each family will be known at the end."""
-        before = len(pairs.layout.columns) + len(self.with_targets)
-        tables, *others = (self.plan.room(family) for family in self.families(pairs))
-        return [before + tables, *others]
+    def room(self, pairs: Pairs) -> int:
+        """How many cross-tables will be known at the end."""
+        return len(pairs.layout.columns) + len(self.with_targets) + self.plan.room(pairs)
 
 
 @dataclass(frozen=True)
@@ -103,6 +90,7 @@ class Effort:
     most_memory: int = 8 * 10**9  # bytes; a schema that needs more is refused
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
+    aim: float = 0.7  # how far off the answers to be, as a share of what noise alone would leave
 
     def rows_for(self, strength: float) -> int:
         """Relaxed rows: one of two numbers, so that compiled programs can be used again."""
@@ -122,16 +110,10 @@ class Default:
     count_share: Fraction = Fraction(1, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
     alone_share: Share = Share(Fraction(4, 100), Fraction(20, 100), noise=0.02)
-    targets_share: Fraction = Fraction(12, 100)
-    most_noise: float = 0.06  # in a table with a target, as a share of all rows
-    select_share: Fraction = Fraction(15, 100)  # of what is left for cross-tables
+    targets_share: Fraction = Fraction(20, 100)
+    most_noise: float = 0.15  # in a table with a target, as a share of all rows
+    select_share: Fraction = Fraction(8, 100)  # of what is left for cross-tables
     rounds: int = 10
-    projected_share: Fraction = Fraction(20, 100)  # of what is left, where noise is strong
-    # strength; beyond it cross-tables alone are as good, and quicker
-    projected_up_to: float = 4000.0
-    directions: int = 256  # random ones to choose from
-    projected_bins: int = 8
-    projected_picks: int = 2  # in every round
     # of candidates: picking from fewer is quicker and, in our tests, no worse
     picks_in_a_group: int = 8
     most_cells: int = 2**14
@@ -175,9 +157,10 @@ class Default:
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
         outline = self.outline(task, pairs, total, unspent)
-        workload = Workload(outline.families(pairs), ranks, domain)
+        workload = Workload((pairs,), ranks, domain)
         rows = self.effort.rows_for(task.strength(total))
-        rehearsal = Thread(target=rehearse, args=(workload, outline.room(pairs), rows))
+        empty = soft_rows(pairs, domain, {}, rows, task.seed)
+        rehearsal = Thread(target=rehearse, args=(workload, [outline.room(pairs)], empty))
         rehearsal.start()
 
         known = _numbers_alone(pairs, edges, special, total, noise)
@@ -193,7 +176,7 @@ class Default:
             known.append(curator.measure(workload, pairs, outline.with_targets, outline.together))
         plan = outline.plan
 
-        start = independent_columns(domain, counts, rows, task.seed)
+        start = soft_rows(pairs, domain, counts, rows, task.seed)
         reference = max(
             [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds],
             default=1,
@@ -211,13 +194,12 @@ class Default:
             known=known,
             # inverse variance, within reason
             weight=lambda answer: min(4.0, (reference / answer.scale) ** 2),
+            aim=self.effort.aim,
         )
-        table, progress = project(result.table, result.measured, self.effort.at_the_end)
-        watch(Status(rounds, rounds, float(progress.objective), int(progress.steps)))
-        even, slack = evenly_within_bins(
-            np.asarray(table.positions), edges, ordinary(table, domain)
-        )
-        return replace(result, table=replace(table, positions=jax.device_put(even)), slack=slack)
+        last = replace(self.effort.at_the_end, softness=result.softness)
+        table, progress = project(result.table, result.measured, last)
+        watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
+        return replace(result, table=table)
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
@@ -239,16 +221,8 @@ class Default:
             with_targets, together = with_targets[:0], Fraction(0)
         spent = count + ranks - unspent + alone + together
         candidates = len(pairs) - len(pairs.layout.columns) - len(with_targets)
-        strength = task.strength(total)
-        numbers = sum(axis is None for axis in domain.kinds)
-        projected = None
-        if numbers > 1 and strength < self.projected_up_to:
-            random = np.random.default_rng(task.seed)
-            projected = random_projected_histograms(
-                domain, self.directions, self.projected_bins, random
-            )
-        plan = self._plan(pairs, projected, candidates, rho - spent, strength)
-        return Outline(count, ranks, alone, together, with_targets, projected, plan)
+        plan = self._plan(pairs, candidates, rho - spent, task.strength(total))
+        return Outline(count, ranks, alone, together, with_targets, plan)
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
@@ -279,7 +253,7 @@ class Default:
                 crossed,
                 moved,
             ),
-            *rounds_of(outline.plan, outline.families(pairs), protection),
+            *rounds_of(outline.plan, (pairs,), protection),
         )
 
     def _outlook(
@@ -310,7 +284,7 @@ class Default:
             candidates=len(pairs) - len(columns),
             memory=self.memory(task.domain),
             # Each step takes three products, of a multiplication and an addition each.
-            multiplications=steps * relaxed * 6 * pairs.effort(outline.room(pairs)[0]),
+            multiplications=steps * relaxed * 6 * pairs.effort(outline.room(pairs)),
             counts=sum(map(len, pairs.tables.counting.pieces)),
         )
 
@@ -323,89 +297,49 @@ class Default:
         noise = task.protection.noise_of(len(picks), rho, pairs.cells_moved) * np.sqrt(2 / np.pi)
         return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
-    def _plan(
-        self,
-        pairs: Pairs,
-        projected: ProjectedHistograms | None,
-        candidates: int,
-        rho: Fraction,
-        strength: float,
-    ) -> Plan:
+    def _plan(self, pairs: Pairs, candidates: int, rho: Fraction, strength: float) -> Plan:
         """Few cross-tables where noise is strong, many where it is weak; rounds of equal size."""
-        tables = min(candidates, max(4, int(strength ** (2 / 3) / 2)))
+        tables = min(candidates, tables_for(strength))
         if tables == 0:
             return Plan(Fraction(0), ())
         ends = np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)
-        sizes = np.diff(ends).tolist()
-        share = self.projected_share if projected is not None else Fraction(0)
-
-        def ask(family: QueryFamily, picks: int, rho: Fraction, groups: int) -> Ask:
-            select = rho * self.select_share
-            return Ask(family, picks, select, rho - select, groups)
-
         rounds = []
-        for picks in sizes:
+        for picks in np.diff(ends).tolist():
+            price = rho * picks / tables
+            select = price * self.select_share
             groups = max(1, picks // self.picks_in_a_group)
-            asks = [ask(pairs, picks, rho * (1 - share) * picks / tables, groups)]
-            if projected is not None:
-                asks.append(ask(projected, self.projected_picks, rho * share / len(sizes), 1))
-            rounds.append(tuple(asks))
+            rounds.append((Ask(pairs, picks, select, price - select, groups),))
         return Plan(Fraction(0), tuple(rounds))
 
 
-def independent_columns(
-    domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int
-) -> Relaxed:
-    """A first table: categories of axes as often as counted, numbers even over rank space."""
+def soft_rows(
+    pairs: Pairs, domain: Domain, counts: Mapping[int, np.ndarray], rows: int, seed: int
+) -> Mixture:
+    """A first table: categories of an axis as often as counted, numbers even over rank space."""
     random = np.random.default_rng(seed)
-    logits = random.standard_normal((domain.cells, rows), np.float32)
+    bins = pairs.tables.bins
+    logits, within = (
+        random.standard_normal((cells, rows), np.float32)
+        for cells in (domain.cells, len(bins.number))
+    )
     for axis, (offset, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
-        logits[offset : offset + size] += np.log(counts[axis] / counts[axis].sum())[:, None]
-    even = np.tile((np.arange(rows, dtype=np.float32) + 0.5) / rows, (len(domain.numerical), 1))
-    numbers = random.permuted(even, axis=1)
-    limited = np.clip(logits, -LOGIT_LIMIT, LOGIT_LIMIT)
-    return Relaxed(jax.device_put(limited), jax.device_put(numbers), domain.sizes)
+        if axis in counts:
+            logits[offset : offset + size] += np.log(counts[axis] / counts[axis].sum())[:, None]
+    widths = [np.diff(np.concatenate([[0], between, [GRID]])) / GRID for between in bins.edges]
+    used = np.concatenate([np.zeros(0), *widths])
+    within[: len(used)] += np.log(used)[:, None]
+    start = Mixture(logits, within, bins, domain.sizes, len(domain.numerical))
+    return jax.device_put(start.moved(start.parameters))
 
 
-def ordinary(table: Relaxed, domain: Domain) -> np.ndarray:
-    """How likely each relaxed row has each number, and not a special value in its place."""
-    chances = np.asarray(table.probabilities)
-    sure = np.ones(chances.shape[1:], np.float32)
-    found = [sure if axis is None else chances[domain.offsets[axis]] for axis in domain.kinds]
-    return np.array(found).reshape(len(found), len(sure))
-
-
-def evenly_within_bins(
-    numbers: np.ndarray, edges: list[np.ndarray], weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers spread evenly inside their bin, in the order they had, and the room around each.
-
-    No bin gains or loses a row, so every cross-table stays as it was fitted; inside a bin the
-    estimated distribution of the column says more than where the optimiser happened to leave the
-    rows. A row gets as much room as its weight: one that hardly has the number must not take the
-    place of one that has.
-    """
-    even, slack = np.array(numbers), np.zeros_like(numbers)
-    for column, between in enumerate(edges):
-        lines = ((between - 0.5) / GRID).astype(np.float32)  # where cross-tables draw them
-        ends = np.concatenate([[0.0], between / GRID, [1.0]])
-        bins = np.searchsorted(lines, numbers[column], "left")
-        for number in np.unique(bins):
-            inside = np.nonzero(bins == number)[0]
-            inside = inside[np.argsort(numbers[column, inside], kind="stable")]
-            # It may be that nobody in a bin has the number.
-            weight = weights[column, inside].astype(float) + 1e-6
-            room = weight / weight.sum() * (ends[number + 1] - ends[number])
-            spread = ends[number] + np.cumsum(room) - room / 2
-            # Before the next line.
-            even[column, inside] = np.minimum(spread, ends[number + 1] - 1 / GRID)
-            slack[column, inside] = room
-    return even, slack
+def tables_for(strength: float) -> int:
+    """How many cross-tables to choose: each more costs all others some of their budget."""
+    return max(4, int(strength**0.85 / 5))
 
 
 def bins_for(strength: float) -> int:
     """Coarse bins where noise is strong: every cell of a cross-table costs the same noise."""
-    return int(np.clip(6 + 0.4 * strength ** (1 / 3), 6, MOST_BINS))
+    return int(np.clip(4 + 0.78 * strength ** (1 / 3), 6, MOST_BINS))
 
 
 def _numbers_alone(

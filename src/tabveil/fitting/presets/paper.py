@@ -18,8 +18,9 @@ import numpy as np
 from tabveil.curator import Curator, Workload
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets.preset import Task, Watch
-from tabveil.fitting.projection import Annealing, Relaxed
+from tabveil.fitting.projection import Annealing
 from tabveil.fitting.rappp import Ask, Plan, Result, rappp
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.fitting.spending import Spending, rounds_of, row_count
 from tabveil.privacy import DELTA, Relation
 from tabveil.queries import Marginals, QueryFamily, marginals_with_targets, random_linear_thresholds
