@@ -95,7 +95,7 @@ def test_a_mean_embedding_is_noised_for_the_norm_and_the_relation(relation):
 @pytest.mark.parametrize("relation", Relation)
 def test_no_neighbour_moves_a_weighted_score_further_than_the_noise_is_made_for(relation):
     binning = equal_bins()
-    candidates = parts_of(binning.discrete, 2**16)
+    candidates = parts_of(binning.discrete, 3, 2**16)
     family, weights = marginals_of(candidates, binning.discrete), shared_columns(candidates)
     workload = discrete_workload(family, binning.discrete)
     random = np.random.default_rng(0)
@@ -118,7 +118,7 @@ def test_no_neighbour_moves_a_weighted_score_further_than_the_noise_is_made_for(
 
 def test_marginals_of_different_order_count_as_they_should():
     binning = equal_bins()
-    candidates = parts_of(binning.discrete, 2**16)
+    candidates = parts_of(binning.discrete, 3, 2**16)
     family = marginals_of(candidates, binning.discrete)
     table = binning(encoded(rows(100, 0)))
     counts = count(discrete_workload(family, binning.discrete), table)[0]

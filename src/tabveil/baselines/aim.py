@@ -6,91 +6,101 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import ClassVar
 
+import jax
 import numpy as np
 
 from tabveil.baselines.binned import Binned, BinnedDesk, Codes
-from tabveil.baselines.graphical import SCORED_ROWS, Graphical
-from tabveil.curator import count
+from tabveil.baselines.graphical import Graphical
 from tabveil.queries import Marginals
-from tabveil.queries.family import padded
+from tabveil.queries.family import Lines, padded
 from tabveil.queries.rows import everyone, nobody
-from tabveil.tables.table import Domain, Table
+from tabveil.tables.table import Domain
 
 SELECT_SHARE = Fraction(1, 10)
+MEASURE_SHARE = 1 - SELECT_SHARE
 
 
 @dataclass(frozen=True)
 class Aim(Binned):
-    """McKenna et al. 2022, engine mbi: candidates are all parts of the class-conditional marginals.
+    """McKenna et al. 2022: candidates are all parts of the class-conditional marginals.
 
-    `rounds` is how many rounds the budget is planned for, in columns (16 in the original); it is
-    spent faster where a round taught nothing. What the model answers is read off rows drawn from
-    it.
+    Without a target, they are all parts of the marginals of `degree` columns. `rounds` is how many
+    rounds the budget is planned for, in columns (16 in the original); it is spent faster where a
+    round taught nothing. What the model says of a candidate is exact where its tree has the columns
+    together, and else read off rows drawn from it.
     """
 
     title: ClassVar[str] = "AIM"
     source: ClassVar[str] = "McKenna et al. 2022"
-    needs: ClassVar[tuple[str, ...]] = ("mbi",)
 
     rounds: float = 16
     iterations: int = 1000
-    most_megabytes: float = 10.0
+    most_megabytes: float = 80.0
+    degree: int = 3
 
     def learn(self, desk: BinnedDesk, seed: int) -> tuple[Codes, int]:
         random = np.random.default_rng(seed)
         domain = desk.domain
-        candidates = parts_of(domain, self.most_cells)
+        candidates = parts_of(domain, self.degree, self.most_cells)
         family = marginals_of(candidates, domain)
         workload, curator = desk.workload(family), desk.binned()
-        weights = shared_columns(candidates)
+        weights, filled = shared_columns(candidates), family.filled
+        cells = filled.sum(axis=1)
         model = Graphical(domain, desk.size, self.iterations, self.most_megabytes)
 
         planned = max(len(domain.axes) + 1, round(self.rounds * len(domain.axes)))
-        select, measure = (
-            desk.left / planned * share for share in (SELECT_SHARE, 1 - SELECT_SHARE)
-        )
+        price = desk.left / planned
         alone = np.array([c for c, axes in enumerate(candidates) if len(axes) == 1])
-        answer = curator.measure(workload, family, alone, measure * len(alone))
+        answer = curator.measure(workload, family, alone, MEASURE_SHARE * price * len(alone))
         counted = zip(alone, answer.counts, strict=True)
-        model.learn(
-            [(candidates[c], counts[family.filled[c]]) for c, counts in counted], answer.scale
-        )
+        model.learn([(candidates[c], counts[filled[c]]) for c, counts in counted], answer.scale)
         made = 0
         while desk.left > 0:
-            if desk.left < 2 * (select + measure):  # the last round takes what is left
-                select, measure = (desk.left * share for share in (SELECT_SHARE, 1 - SELECT_SHARE))
-            done = float(desk.spent / desk.rho)
-            usable = np.array([c for c, axes in enumerate(candidates) if model.fits(axes, done)])
-            usable = usable if len(usable) else alone
-            noise = curator.noise_of(family, 1, measure) * np.sqrt(2 / np.pi)
-            codes = model.codes(SCORED_ROWS, random)
-            rows = Table(codes, np.zeros((len(codes), 0)))
-            expected = np.rint(count(workload, rows)[0] * (desk.size / len(codes))).astype(np.int64)
-            bias = np.rint(family.cells * noise).astype(np.int64)
-            chosen = desk.pick(workload, desk.binning, expected, bias, weights, usable, select)
-            answer = curator.measure(workload, family, np.array([chosen]), measure)
-            before = model.marginal(candidates[chosen])
-            noisy = answer.counts[0, family.filled[chosen]]
-            model.learn([(candidates[chosen], noisy)], answer.scale)
+            if desk.left < 2 * price:  # the last round takes what is left
+                price = desk.left
+            done = float((desk.spent + price) / desk.rho)
+            usable = [c for c, axes in enumerate(candidates) if model.fits(axes, done)]
+            expected = np.zeros(filled.shape, np.int64)
+            answers = model.marginals([candidates[c] for c in usable], random)
+            for candidate, counts in zip(usable, answers, strict=True):
+                expected[candidate, filled[candidate]] = np.rint(counts)
+            noise = curator.noise_of(family, 1, MEASURE_SHARE * price) * np.sqrt(2 / np.pi)
+            chosen = desk.pick(
+                workload,
+                desk.binning,
+                expected,
+                np.rint(cells * noise).astype(np.int64),
+                weights,
+                np.array(usable),
+                SELECT_SHARE * price,
+            )
+            axes = candidates[chosen]
+            answer = curator.measure(workload, family, np.array([chosen]), MEASURE_SHARE * price)
+            before = model.marginal(axes)
+            model.learn([(axes, answer.counts[0, filled[chosen]])], answer.scale)
             made += 1
-            moved = np.abs(model.marginal(candidates[chosen]) - before).sum()
-            if moved <= noise * family.cells[chosen]:  # half the noise, and half that of choosing
-                select, measure = 4 * select, 4 * measure
+            if np.abs(model.marginal(axes) - before).sum() <= noise * cells[chosen]:
+                price = 4 * price  # half the noise, and half that of choosing
         return model.codes, made
 
 
-def parts_of(domain: Domain, most_cells: int) -> list[tuple[int, ...]]:
-    """Every column, every two and every three that a class-conditional marginal is made of."""
-    features = [axis for axis in range(len(domain.axes)) if axis not in domain.targets]
+def parts_of(domain: Domain, degree: int, most_cells: int) -> list[tuple[int, ...]]:
+    """Every column, and all that the marginals with a target, or of `degree` columns, consist of.
+
+    Those of more than `most_cells` cells are left out.
+    """
+    columns = range(len(domain.axes))
+    features = [axis for axis in columns if axis not in domain.targets]
     wholes: list[tuple[int, ...]] = [
-        (*pair, target) for pair in combinations(features, 2) for target in domain.targets
-    ]
-    wholes = wholes or list(combinations(range(len(domain.axes)), min(2, len(domain.axes))))
+        (*some, target)
+        for target in domain.targets
+        for some in combinations(features, min(degree - 1, len(features)))
+    ] or list(combinations(columns, min(degree, len(columns))))
     parts = {
         tuple(sorted(part))
         for whole in wholes
         for part in chain.from_iterable(combinations(whole, k) for k in range(1, len(whole) + 1))
-    } | {(axis,) for axis in range(len(domain.axes))}
+    } | {(axis,) for axis in columns}
     small = [
         part
         for part in parts
@@ -99,8 +109,31 @@ def parts_of(domain: Domain, most_cells: int) -> list[tuple[int, ...]]:
     return sorted(small, key=lambda part: (len(part), part))
 
 
-def marginals_of(candidates: Sequence[tuple[int, ...]], domain: Domain) -> Marginals:
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class MixedMarginals(Marginals):
     """Marginals of different order as one family: a missing column is the cell all rows are in."""
+
+    @property
+    def tally(self) -> Lines:
+        return Lines(self, count=self._counted)
+
+    def _counted(self, codes: np.ndarray, positions: np.ndarray, domain: Domain) -> np.ndarray:
+        """Exact counts of real rows, by the cell that each is in."""
+        total = np.zeros((len(self), self.width), np.int64)
+        for query in range(len(self)):
+            cells = np.zeros(len(codes), np.int64)
+            for slot in self.slots:
+                first = int(slot[query, 0])
+                cells *= slot.shape[1]
+                if first != everyone(domain):
+                    cells += codes[:, np.searchsorted(domain.offsets, first, "right") - 1]
+            total[query] = np.bincount(cells, minlength=self.width)
+        return total
+
+
+def marginals_of(candidates: Sequence[tuple[int, ...]], domain: Domain) -> MixedMarginals:
+    """These candidates as one family."""
     order = max(map(len, candidates))
     cells = [
         [list(range(domain.offsets[a], domain.offsets[a] + domain.sizes[a])) for a in axes]
@@ -108,7 +141,7 @@ def marginals_of(candidates: Sequence[tuple[int, ...]], domain: Domain) -> Margi
         for axes in candidates
     ]
     slots = tuple(padded(slot, nobody(domain)) for slot in zip(*cells, strict=True))
-    return Marginals(slots, np.array(nobody(domain), np.int32))
+    return MixedMarginals(slots, np.array(nobody(domain), np.int32))
 
 
 def shared_columns(candidates: Sequence[tuple[int, ...]]) -> np.ndarray:

@@ -13,7 +13,6 @@ from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.binning import binning_for, discrete_workload
 from tabveil.baselines.desk import Desk
 from tabveil.curator import Curator, Workload
-from tabveil.machine.packages import required
 from tabveil.privacy import Budget, Relation
 from tabveil.queries import QueryFamily
 from tabveil.schema import Schema
@@ -61,7 +60,6 @@ class Binned(Baseline):
     """A baseline that says how to learn from categories; bins and rows are seen to here."""
 
     inputs: ClassVar[str] = "categorical"
-    needs: ClassVar[tuple[str, ...]] = ()  # modules that the core does without
 
     bins: int = 30
     binning: str = "equal"
@@ -75,8 +73,6 @@ class Binned(Baseline):
         relation: Relation = Relation.ADD_REMOVE,
         seed: int = 0,
     ) -> Fitted:
-        for module in self.needs:  # before anything is spent
-            required(module, "bench")
         desk = BinnedDesk(frame, schema, budget, relation, self.bins, self.binning)
         codes, rounds = self.learn(desk, seed)
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from tabveil.baselines.adaptive import adaptively
 from tabveil.baselines.binned import Binned, BinnedDesk, Codes
-from tabveil.baselines.binning import axes_of, discrete_workload
-from tabveil.baselines.graphical import SCORED_ROWS, Graphical
-from tabveil.curator import Answer, count
+from tabveil.baselines.binning import axes_of
+from tabveil.baselines.graphical import Graphical
+from tabveil.curator import Answer
 from tabveil.queries import Marginals, marginals_with_targets
-from tabveil.tables.table import Domain, Table
+from tabveil.tables.table import Domain
 
 ALONE_SHARE = Fraction(1, 10)
 SELECT_SHARE = Fraction(1, 10)
@@ -21,16 +21,14 @@ CONSIDERED = 300  # candidates in a round, drawn at random where there are more
 
 @dataclass(frozen=True)
 class MwemPgm(Binned):
-    """McKenna et al. 2019, with mbi: d − 1 rounds over class-conditional marginals, numbers binned.
+    """McKenna et al. 2019: d − 1 rounds over class-conditional marginals, numbers binned.
 
-    Every column is measured alone first, and what the model answers is read off rows drawn from it,
-    which takes a fraction of the time; both in its favour. Where there are more than 300 marginals,
-    a round chooses among a random 300 of them.
+    Every column is measured alone first, in its favour. Where there are more than 300 marginals, a
+    round chooses among a random 300 of them.
     """
 
     title: ClassVar[str] = "MWEM+PGM"
     source: ClassVar[str] = "McKenna et al. 2019"
-    needs: ClassVar[tuple[str, ...]] = ("mbi",)
 
     rounds: int | None = None  # d − 1
     iterations: int = 500
@@ -72,13 +70,11 @@ class Growing:
         return candidates[np.array(fitting, bool)]
 
     def expected(self, queries: np.ndarray) -> np.ndarray:
-        codes = self.model.codes(SCORED_ROWS, self.random)
-        rows = Table(codes, np.zeros((len(codes), 0)))
-        # Always as many queries, some of them twice:
-        # one compiled program counts them in every round.
-        asked = self.family.take(np.resize(queries, min(CONSIDERED, len(self.family))))
-        counts = count(discrete_workload(asked, self.domain), rows)[0][: len(queries)]
-        return counts * (self.model.total / len(codes))
+        filled = self.family.take(queries).filled
+        expected = np.zeros(filled.shape)
+        axes = [axes_of(self.family, query, self.domain) for query in queries.tolist()]
+        expected[filled] = np.concatenate(self.model.marginals(axes, self.random))
+        return expected
 
     def learn(self, answer: Answer) -> None:
         filled = self.family.take(answer.picks).filled

@@ -25,7 +25,7 @@ from tabveil.metrics import comparison_of, kolmogorov_smirnov, models, queries, 
 from tabveil.privacy import Relation
 
 SCORED = (models.scores, queries.scores, kolmogorov_smirnov.scores)
-PACKAGES = ("tabveil", "jax", "numpy", "opendp", "scikit-learn", "mbi", "folktables")
+PACKAGES = ("tabveil", "jax", "numpy", "opendp", "scikit-learn", "folktables")
 
 
 def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, Any]:
