@@ -138,6 +138,14 @@ def test_quantile_bins_are_paid_for(monkeypatch):
     assert 0.9 * BUDGET.rho < found.spent <= BUDGET.rho
 
 
+def test_free_bins_cost_nothing_and_say_so():
+    found = baseline_named("rap", binning="free", bins=6, steps=50, rows=100).fit(
+        people(), SCHEMA, BUDGET, Relation.SUBSTITUTE
+    )
+    assert found.spent == BUDGET.rho
+    assert found.notes["bins_not_private"] == 1
+
+
 def test_bins_that_cannot_be_made_are_refused():
-    with pytest.raises(InvalidInput, match="equal or quantile"):
+    with pytest.raises(InvalidInput, match="equal or quantile or free"):
         baseline_named("rap", binning="fancy").fit(people(), SCHEMA, BUDGET)

@@ -139,6 +139,17 @@ def test_binned_numbers_come_back_inside_their_bins():
     np.testing.assert_array_equal(back.codes, table.codes)
 
 
+def test_free_bins_leave_the_budget_and_give_common_values_bins_of_their_own():
+    frame = rows(1000, 0).assign(n=np.r_[np.full(400, 7), np.full(300, 20), np.arange(300) % 31])
+    desk = Desk(frame, SCHEMA, BUDGET, Relation.ADD_REMOVE)
+    binning = binning_for(desk, 8, "free", 1000)
+    assert desk.spent == 0
+    starts = binning.starts[1].tolist()
+    assert {7, 8, 20, 21} <= set(starts) and len(starts) <= 8
+    held = np.bincount(binning(encoded(frame)).codes[:, -2], minlength=8)
+    assert held.min() > 60  # of numbers without a common value, each bin holds its share
+
+
 def test_baselines_refuse_to_protect_people_with_several_rows():
     schema = SCHEMA.replaced(privacy={"unit": "person", "max_rows": 2})
     with pytest.raises(InvalidInput, match="single rows"):

@@ -79,7 +79,8 @@ class Binned(Baseline):
         def draw(rows: int, random: np.random.Generator) -> pa.Table:
             return desk.decoded(codes(rows, random), random)
 
-        return Fitted(draw, desk.spent, relation.value, {"rounds": rounds})
+        notes = {"rounds": rounds} | ({"bins_not_private": 1} if self.binning == "free" else {})
+        return Fitted(draw, desk.spent, relation.value, notes)
 
     @abstractmethod
     def learn(self, desk: BinnedDesk, seed: int) -> tuple[Codes, int]:

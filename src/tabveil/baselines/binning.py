@@ -1,5 +1,10 @@
-"""Numbers as categories, for systems that know categories alone: equal bins, or noisy quantiles."""
+"""Numbers as categories, for systems that know categories alone.
 
+Bins are equal, or noisy quantiles that are paid for. Those that are `free` are exact quantiles and
+NOT PRIVATE: other people's comparisons often give them away.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -55,21 +60,14 @@ class Binning:
 
 
 def binning_for(desk: Desk, bins: int, kind: str, total: int) -> Binning:
-    """Cut every number into about so many bins: equal ones for free, quantiles for a tenth of ρ."""
+    """Cut every number into about so many bins."""
     lattice = Lattice.of(desk.codec.schema)
     if kind not in KINDS or bins < 2:
         raise InvalidInput(
             f"{bins} {kind} bins cannot be made.", f"Use 2 or more, {' or '.join(KINDS)}."
         )
-    if kind == "equal" or not lattice.sizes:
-        starts = tuple(_equal(size, bins) for size in lattice.sizes)
-    else:
-        ranks = learn_ranks(desk.curator(), lattice, desk.rho * QUANTILE_SHARE, total).ranks
-        starts = tuple(_quantiles(ranks, column, bins) for column in range(len(lattice.sizes)))
-    return Binning(desk.codec.domain, lattice, starts)
-
-
-KINDS = ("equal", "quantile")
+    starts = KINDS[kind](desk, lattice, bins, total) if lattice.sizes else ()
+    return Binning(desk.codec.domain, lattice, tuple(starts))
 
 
 def discrete_workload(family: QueryFamily, domain: Domain) -> Workload:
@@ -83,11 +81,34 @@ def axes_of(marginals: Marginals, query: int, domain: Domain) -> tuple[int, ...]
     return tuple(places[name] for name in marginals.columns(query, domain))
 
 
-def _equal(size: int, bins: int) -> np.ndarray:
-    return np.unique(np.floor(np.arange(bins) * size / bins).astype(np.int64))
+def _equal(desk: Desk, lattice: Lattice, bins: int, total: int) -> list[np.ndarray]:
+    """Bins of as many points each, from public bounds."""
+    return [
+        np.unique(np.floor(np.arange(bins) * size / bins).astype(np.int64))
+        for size in lattice.sizes
+    ]
 
 
-def _quantiles(ranks: Ranks, column: int, bins: int) -> np.ndarray:
+def _quantiles(desk: Desk, lattice: Lattice, bins: int, total: int) -> list[np.ndarray]:
+    """Bins of about as many rows each, for a tenth of ρ."""
+    ranks = learn_ranks(desk.curator(), lattice, desk.rho * QUANTILE_SHARE, total).ranks
+    return [_between_quantiles(ranks, column, bins) for column in range(len(lattice.sizes))]
+
+
+def _free(desk: Desk, lattice: Lattice, bins: int, total: int) -> list[np.ndarray]:
+    """Exact quantiles, and bins of their own for values that are as common: NOT PRIVATE."""
+    counts = zip(desk.exact_points(lattice), lattice.sizes, strict=True)
+    return [_exact_quantiles(points[:size], bins) for points, size in counts]
+
+
+KINDS: dict[str, Callable[[Desk, Lattice, int, int], list[np.ndarray]]] = {
+    "equal": _equal,
+    "quantile": _quantiles,
+    "free": _free,
+}
+
+
+def _between_quantiles(ranks: Ranks, column: int, bins: int) -> np.ndarray:
     """Where runs begin that hold the wanted quantiles; a point that holds one is its own bin."""
     starts, heights = ranks.starts[column], ranks.heights[column]
     ends = np.append(starts, ranks.lattice.sizes[column])
@@ -97,3 +118,19 @@ def _quantiles(ranks: Ranks, column: int, bins: int) -> np.ndarray:
     single = holding[np.diff(ends)[holding] == 1]
     chosen = np.unique(np.concatenate([[0], ends[holding], ends[single + 1]]))
     return chosen[chosen < ranks.lattice.sizes[column]].astype(np.int64)
+
+
+def _exact_quantiles(counts: np.ndarray, bins: int) -> np.ndarray:
+    """Where at most so many bins begin, if common values alone are not more."""
+    common = np.flatnonzero(counts * bins >= max(1, counts.sum()))
+    rare = counts.copy()
+    rare[common] = 0
+    below = np.cumsum(rare)
+    for wanted in range(bins, 0, -1):
+        quantiles = below[-1] * np.arange(1, wanted) / wanted
+        cuts = np.searchsorted(below, quantiles, "right")
+        starts = np.unique(np.concatenate([[0], common, common + 1, cuts]))
+        starts = starts[starts < len(counts)]
+        if len(starts) <= bins:
+            break
+    return starts

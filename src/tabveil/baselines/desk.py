@@ -10,6 +10,7 @@ from jaxtyping import Int
 
 from tabveil.curator import (
     Curator,
+    PointCounts,
     PrivateRows,
     TableCount,
     Workload,
@@ -21,6 +22,7 @@ from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Budget, Door, Ledger, Noise, Protection, Relation
 from tabveil.schema import Schema
 from tabveil.sources import Source
+from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Codec, Table
 
 COUNT_SHARE = Fraction(1, 100)
@@ -85,6 +87,10 @@ class Desk:
     def total(self) -> int:
         """How many rows there are: public under substitution, else a noisy count."""
         return self.curator().total(self.rho * COUNT_SHARE)
+
+    def exact_points(self, lattice: Lattice) -> list[np.ndarray]:
+        """How many rows lie at every point of every number: NOT PRIVATE, and nothing is charged."""
+        return self._rows.total(PointCounts(lattice), lattice.names)
 
     def mean(self, embedding: Embedding, total: int, rho: Fraction) -> np.ndarray:
         """The noisy mean of what rows are embedded as, in units of the norm.
