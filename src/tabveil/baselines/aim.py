@@ -60,15 +60,12 @@ class Aim(Binned):
                 price = desk.left
             done = float((desk.spent + price) / desk.rho)
             usable = [c for c, axes in enumerate(candidates) if model.fits(axes, done)]
-            expected = np.zeros(filled.shape, np.int64)
             answers = model.marginals([candidates[c] for c in usable], random)
-            for candidate, counts in zip(usable, answers, strict=True):
-                expected[candidate, filled[candidate]] = np.rint(counts)
             noise = curator.noise_of(family, 1, MEASURE_SHARE * price) * np.sqrt(2 / np.pi)
             chosen = desk.pick(
                 workload,
                 desk.binning,
-                expected,
+                in_lines(usable, answers, filled),
                 np.rint(cells * noise).astype(np.int64),
                 weights,
                 np.array(usable),
@@ -82,6 +79,16 @@ class Aim(Binned):
             if np.abs(model.marginal(axes) - before).sum() <= noise * cells[chosen]:
                 price = 4 * price  # half the noise, and half that of choosing
         return model.codes, made
+
+
+def in_lines(
+    usable: Sequence[int], answers: Sequence[np.ndarray], filled: np.ndarray
+) -> np.ndarray:
+    """Whole counts of the usable candidates, each in its line; nothing in those of the others."""
+    lines = np.zeros(filled.shape, np.int64)
+    for candidate, counts in zip(usable, answers, strict=True):
+        lines[candidate, filled[candidate]] = np.rint(counts)
+    return lines
 
 
 def parts_of(domain: Domain, degree: int, most_cells: int) -> list[tuple[int, ...]]:
