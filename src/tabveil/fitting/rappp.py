@@ -1,7 +1,7 @@
 """Algorithm 2: select the worst answered queries, measure them, project, repeat."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import jax
@@ -11,8 +11,6 @@ from tabveil.curator import Answer, Curator, Workload
 from tabveil.fitting.projection import Annealing, Measured, project
 from tabveil.fitting.relaxed import Table
 from tabveil.queries import QueryFamily
-
-MOST_SOFTER = 3.0  # by which the price of information changes from round to round
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,6 @@ class Result:
     total: int
     answers: tuple[Answer, ...]
     measured: Measured
-    softness: float = 0.0  # the price of information that the last round came to
 
 
 def rappp(
@@ -98,16 +95,13 @@ def rappp(
     total: int,
     known: Sequence[Answer] = (),
     weight: Callable[[Answer], float] = lambda answer: 1.0,
-    aim: float | None = None,
 ) -> Result:
     """Improve `start` round by round; only `curator` sees private rows, at a price each time.
 
     `known` holds answers from before the first round. `weight` says how much an answer counts in
-    the fit. With `aim`, rows are kept so soft that the table is off by this share of what noise
-    alone would put between it and the answers: what fits better has learnt noise.
+    the fit.
     """
     table = start
-    softness = annealing.softness
     answers: list[Answer] = []
     room = [plan.room(family) + len(_asked(known, family)) for family in workload.families]
     measured = Measured.reserve(workload.families, room)
@@ -125,25 +119,9 @@ def rappp(
             asked = _asked(answers, ask.family)
             picks = _worst(curator, workload, ask, table, total, asked)
             measured = learn(curator.measure(workload, ask.family, picks, ask.measure))
-        table, progress = project(table, measured, replace(annealing, softness=softness))
+        table, progress = project(table, measured, annealing)
         watch(Status(number + 1, len(plan.rounds), float(progress.misfit), int(progress.steps)))
-        if aim is not None:
-            softness *= softer(float(progress.misfit), aim * noise_in(answers, total, weight))
-    return Result(workload, table, total, tuple(answers), measured, softness)
-
-
-def noise_in(answers: Sequence[Answer], total: int, weight: Callable[[Answer], float]) -> float:
-    """The misfit that noise alone would leave between the true shares and the noisy ones."""
-    found = 0.0
-    for answer in answers:
-        cells = int(answer.family.take(answer.picks).cells.sum())
-        found += weight(answer) * cells * (answer.scale / total) ** 2
-    return found
-
-
-def softer(misfit: float, wanted: float) -> float:
-    """By how much to raise the price of information, for a misfit nearer to what is wanted."""
-    return float(np.clip(wanted / max(misfit, 1e-30), 1 / MOST_SOFTER, MOST_SOFTER))
+    return Result(workload, table, total, tuple(answers), measured)
 
 
 def rehearse(workload: Workload, room: Sequence[int], start: Table) -> None:

@@ -35,11 +35,16 @@ from tabveil.queries import GRID, Pairs
 from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
 
-MOST_BINS = 32
-BETWEEN_ROUNDS = Annealing(
-    stages=2, steps=20, tolerance=0.0, learning_rate=0.04, cooling=0.5, softness=1e-3
-)
-AT_THE_END = Annealing(stages=4, steps=60, tolerance=0.0, learning_rate=0.02, cooling=0.6)
+MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
+MOST_WEIGHT = 4.0  # of an answer, where that of a chosen cross-table is 1
+PRICE = 2.0
+"""Of a nat that a row knows beyond the table, in units of the noise in a share.
+
+Without a price rows learn the noise of the answers: tables then come out worse than if their columns
+were independent.
+"""
+BETWEEN_ROUNDS = Annealing(stages=1, steps=30, tolerance=0.0, learning_rate=0.04)
+AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.02, cooling=0.6)
 COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budget
 
 
@@ -85,12 +90,11 @@ class Effort:
     does change how well the table fits what is known, and with it which queries look worst.
     """
 
-    rows: int = 2000  # of the relaxed table, where noise limits what they can show
+    rows: int = 1000  # of the relaxed table, where noise limits what they can show
     more_rows_from: float = 50_000.0  # strength; beyond it, half as many again
     most_memory: int = 8 * 10**9  # bytes; a schema that needs more is refused
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
-    aim: float = 0.7  # how far off the answers to be, as a share of what noise alone would leave
 
     def rows_for(self, strength: float) -> int:
         """Relaxed rows: one of two numbers, so that compiled programs can be used again."""
@@ -109,7 +113,7 @@ class Default:
 
     count_share: Fraction = Fraction(1, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
-    alone_share: Share = Share(Fraction(4, 100), Fraction(20, 100), noise=0.02)
+    alone_share: Share = Share(Fraction(4, 100), Fraction(20, 100), noise=0.008)
     targets_share: Fraction = Fraction(20, 100)
     most_noise: float = 0.15  # in a table with a target, as a share of all rows
     select_share: Fraction = Fraction(8, 100)  # of what is left for cross-tables
@@ -123,7 +127,7 @@ class Default:
         """Refuse a schema whose cross-tables would not fit into memory."""
         needed = self.memory(domain)
         if needed > self.effort.most_memory:
-            cells = domain.cells + MOST_BINS * len(domain.numerical)
+            cells = _cells(domain)
             raise InvalidInput(
                 f"Cross-tables of {cells:,} categories and bins would need {needed / 1e9:.0f} GB "
                 "of memory.",
@@ -136,7 +140,7 @@ class Default:
 
     def spending(self, task: Task, rows: int) -> Spending:
         """What is bought, with numbers cut into equally full bins and all of rank space paid."""
-        bins = bins_for(task.strength(rows))
+        bins = bins_for(task.strength(rows), len(task.domain.numerical))
         edges = [np.arange(1, bins) * GRID // bins for _ in task.domain.numerical]
         pairs = Pairs.over(task.domain, edges, self.most_cells)
         outline = self.outline(task, pairs, rows)
@@ -153,7 +157,7 @@ class Default:
         ranks, special, noise, unspent = learn_ranks(
             curator, Lattice.of(task.schema), for_ranks, total
         )
-        edges = ranks.bins(bins_for(task.strength(total)))
+        edges = ranks.bins(bins_for(task.strength(total), len(domain.numerical)))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         pairs = Pairs.over(domain, edges, self.most_cells, names)
         outline = self.outline(task, pairs, total, unspent)
@@ -181,6 +185,7 @@ class Default:
             [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds],
             default=1,
         )
+        softness = PRICE * reference / max(1, total)
         rounds = len(plan.rounds) + 1  # and the last projection
         rehearsal.join()
         result = rappp(
@@ -188,15 +193,14 @@ class Default:
             workload,
             plan,
             start,
-            self.effort.between_rounds,
+            replace(self.effort.between_rounds, softness=softness),
             lambda status: watch(replace(status, rounds=rounds)),
             total=total,
             known=known,
             # inverse variance, within reason
-            weight=lambda answer: min(4.0, (reference / answer.scale) ** 2),
-            aim=self.effort.aim,
+            weight=lambda answer: min(MOST_WEIGHT, (reference / answer.scale) ** 2),
         )
-        last = replace(self.effort.at_the_end, softness=result.softness)
+        last = replace(self.effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
         return replace(result, table=table)
@@ -226,7 +230,7 @@ class Default:
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
-        cells = domain.cells + MOST_BINS * len(domain.numerical)
+        cells = _cells(domain)
         layers = 1 + sum(domain.sizes[target] for target in domain.targets)
         return 32 * layers * cells**2
 
@@ -299,7 +303,7 @@ class Default:
 
     def _plan(self, pairs: Pairs, candidates: int, rho: Fraction, strength: float) -> Plan:
         """Few cross-tables where noise is strong, many where it is weak; rounds of equal size."""
-        tables = min(candidates, tables_for(strength))
+        tables = tables_for(strength, candidates)
         if tables == 0:
             return Plan(Fraction(0), ())
         ends = np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)
@@ -332,14 +336,24 @@ def soft_rows(
     return jax.device_put(start.moved(start.parameters))
 
 
-def tables_for(strength: float) -> int:
+def tables_for(strength: float, candidates: int) -> int:
     """How many cross-tables to choose: each more costs all others some of their budget."""
-    return max(4, int(strength**0.85 / 5))
+    return min(candidates, max(4, int(strength**0.85 * candidates**0.5 / 240)))
 
 
-def bins_for(strength: float) -> int:
+def bins_for(strength: float, numbers: int) -> int:
     """Coarse bins where noise is strong: every cell of a cross-table costs the same noise."""
-    return int(np.clip(4 + 0.78 * strength ** (1 / 3), 6, MOST_BINS))
+    return int(np.clip(4 + strength ** (1 / 3), 6, most_bins(numbers)))
+
+
+def most_bins(numbers: int) -> int:
+    """Fewer where there are many numbers: time and memory grow with the square of all bins."""
+    return min(MOST_BINS, max(6, MOST_BINS_TOGETHER // max(1, numbers)))
+
+
+def _cells(domain: Domain) -> int:
+    """Categories and bins, at most."""
+    return domain.cells + most_bins(len(domain.numerical)) * len(domain.numerical)
 
 
 def _numbers_alone(
