@@ -146,7 +146,7 @@ def test_a_plan_costs_exactly_what_it_may_and_never_runs_out_of_tables(
     rho = tv.Budget(epsilon, delta).rho
     domain = Domain((), ("x", "y"), ())
     pairs = Pairs.over(domain, [np.array([9])] * 2, 100)
-    plan = Default(rounds=rounds)._plan(pairs, candidates, rho, strength)
+    plan = Default(rounds=rounds)._plan(pairs, candidates, rho, strength, np.zeros(0, int))
     assert plan.cost == (rho if candidates else 0)
     assert plan.room(pairs) <= candidates and len(plan.rounds) <= rounds
     assert all(

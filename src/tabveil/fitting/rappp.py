@@ -22,6 +22,7 @@ class Ask:
     select: Fraction  # ρ
     measure: Fraction  # ρ
     groups: int = 1  # into which the candidates are dealt out; each gives its share of the picks
+    among: tuple[int, ...] | None = None  # the queries to choose from, if not all
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,7 @@ def rappp(
         measured = learn(answer)
     for number, asks in enumerate(plan.rounds):
         for ask in asks:
-            asked = _asked(answers, ask.family)
-            picks = _worst(curator, workload, ask, table, total, asked)
+            picks = _worst(curator, workload, ask, table, total, _barred(answers, ask))
             measured = learn(curator.measure(workload, ask.family, picks, ask.measure))
         table, progress = project(table, measured, annealing)
         watch(Status(number + 1, len(plan.rounds), float(progress.misfit), int(progress.steps)))
@@ -137,7 +137,7 @@ def _worst(
     ask: Ask,
     table: Table,
     total: int,
-    asked: np.ndarray,
+    barred: np.ndarray,
 ) -> np.ndarray:
     """The queries that `table` answers worst, where it is off by more than the noise to come.
 
@@ -153,10 +153,18 @@ def _worst(
         expected=np.rint(shares * total).astype(np.int64),
         picks=ask.picks,
         rho=ask.select,
-        exclude=asked,
+        exclude=barred,
         slack=round(noise),
         groups=ask.groups,
     )
+
+
+def _barred(answers: Sequence[Answer], ask: Ask) -> np.ndarray:
+    """What is not asked again, or not among what may be chosen."""
+    asked = _asked(answers, ask.family)
+    if ask.among is None:
+        return asked
+    return np.union1d(asked, np.setdiff1d(np.arange(len(ask.family)), ask.among))
 
 
 def _asked(answers: Sequence[Answer], family: QueryFamily) -> np.ndarray:

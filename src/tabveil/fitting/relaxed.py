@@ -18,6 +18,11 @@ from tabveil.tables.table import Domain
 LOGIT_LIMIT = 20.0
 """Logits stay within ±20: exp() cannot overflow and no category's chance falls to exactly zero."""
 TINY = 1e-12
+OF_NUMBERS = 0.25
+"""What it counts if a row knows a number beyond the table, where a category counts 1.
+
+Bins follow each other: what is known of one says something of its neighbours.
+"""
 
 Parameters = tuple[Array, ...]
 
@@ -126,8 +131,8 @@ class Mixture:
         return replace(self, logits=logits, within=within)
 
     def information(self) -> Float[jax.Array, ""]:
-        """The mean divergence of a row from the mean of all rows, in nats."""
-        return _divergence(self.probabilities) + _divergence(self.chances)
+        """The mean divergence of a row from the mean of all rows, in nats; less for numbers."""
+        return _divergence(self.probabilities) + OF_NUMBERS * _divergence(self.chances)
 
     def rows(self) -> Rows:
         """A number is expected at the middle of its bins."""

@@ -40,8 +40,8 @@ MOST_WEIGHT = 4.0  # of an answer, where that of a chosen cross-table is 1
 PRICE = 2.0
 """Of a nat that a row knows beyond the table, in units of the noise in a share.
 
-Without a price rows learn the noise of the answers: tables then come out worse than if their columns
-were independent.
+Without a price rows learn the noise of the answers: some tables then come out worse than if their
+columns were independent.
 """
 BETWEEN_ROUNDS = Annealing(stages=1, steps=30, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.02, cooling=0.6)
@@ -221,11 +221,12 @@ class Default:
         count, ranks = self.count_cost(task), self.ranks_cost(task, total)
         alone = self.alone_share.of(task, pairs.categorical, total)
         with_targets, together = pairs.with_targets(domain.targets), rho * self.targets_share
+        first = with_targets[:0]  # to choose from before all others
         if not self._worthwhile(task, pairs, with_targets, together, total):
-            with_targets, together = with_targets[:0], Fraction(0)
+            first, with_targets, together = with_targets, first, Fraction(0)
         spent = count + ranks - unspent + alone + together
         candidates = len(pairs) - len(pairs.layout.columns) - len(with_targets)
-        plan = self._plan(pairs, candidates, rho - spent, task.strength(total))
+        plan = self._plan(pairs, candidates, rho - spent, task.strength(total), first)
         return Outline(count, ranks, alone, together, with_targets, plan)
 
     def memory(self, domain: Domain) -> int:
@@ -301,18 +302,32 @@ class Default:
         noise = task.protection.noise_of(len(picks), rho, pairs.cells_moved) * np.sqrt(2 / np.pi)
         return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
 
-    def _plan(self, pairs: Pairs, candidates: int, rho: Fraction, strength: float) -> Plan:
-        """Few cross-tables where noise is strong, many where it is weak; rounds of equal size."""
+    def _plan(
+        self,
+        pairs: Pairs,
+        candidates: int,
+        rho: Fraction,
+        strength: float,
+        first: np.ndarray,
+    ) -> Plan:
+        """Few cross-tables where noise is strong, many where it is weak; rounds of equal size.
+
+        Of the rounds, the early half chooses among the tables that come `first`: with nothing known
+        of its target, a table trains no model at all.
+        """
         tables = tables_for(strength, candidates)
         if tables == 0:
             return Plan(Fraction(0), ())
         ends = np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)
-        rounds = []
+        rounds: list[tuple[Ask]] = []
         for picks in np.diff(ends).tolist():
+            left = len(first) - sum(ask.picks for (ask,) in rounds)
+            early = 2 * len(rounds) < len(ends) - 1 and picks <= left
             price = rho * picks / tables
             select = price * self.select_share
             groups = max(1, picks // self.picks_in_a_group)
-            rounds.append((Ask(pairs, picks, select, price - select, groups),))
+            among = tuple(first.tolist()) if early else None
+            rounds.append((Ask(pairs, picks, select, price - select, groups, among),))
         return Plan(Fraction(0), tuple(rounds))
 
 
