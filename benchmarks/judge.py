@@ -83,7 +83,18 @@ class Judge:
         found["KS"] = np.mean(
             [distance(*pair) for pair in zip(self.train.numbers.T, rows.numbers.T, strict=True)]
         )
+        found["correlations"] = self._correlations(rows)
         return {name: round(float(value), 5) for name, value in found.items()}
+
+    def _correlations(self, rows: Rows) -> float:
+        """Mean difference of Pearson's coefficient over all pairs of numbers."""
+        pairs = np.triu_indices(len(self.numerical), 1)
+        if not len(pairs[0]):
+            return 0.0
+        # A column that is the same in every row has no coefficient; it is taken as 0.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            real, found = (np.corrcoef(table.numbers.T)[pairs] for table in (self.train, rows))
+        return float(np.abs(np.nan_to_num(real) - np.nan_to_num(found)).mean())
 
     def _f1(self, rows: Rows, target: int) -> tuple[float, float]:
         """Macro F1 on real test rows of a logistic regression and of boosted trees."""

@@ -21,7 +21,8 @@ import tabveil as tv
 from tabveil.curator import Curator, Workload, count
 from tabveil.datasets import DATASETS
 from tabveil.engines import Local
-from tabveil.fitting.projection import Measured, Relaxed, objective
+from tabveil.fitting.projection import Measured, misfit
+from tabveil.fitting.relaxed import Relaxed
 from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Door, Ledger, Protection, Relation
 from tabveil.queries import GRID, Hard, Pairs, Soft
@@ -175,8 +176,9 @@ def _stage(table: Relaxed, known: Measured, step: Soft, rate: float, steps: int 
 
     def descend(state: tuple, _: None) -> tuple[tuple, None]:
         table, memory = state
-        moves, memory = adam.update(jax.grad(objective)(table, known, step), memory)
-        return (optax.apply_updates(table, moves).clipped(), memory), None
+        moves, memory = adam.update(jax.grad(misfit)(table, known, step), memory)
+        there = optax.apply_updates(table, moves)
+        return (there.moved(there.parameters), memory), None
 
     return jax.lax.scan(descend, (table, adam.init(table)), None, steps)[0][0]
 

@@ -35,13 +35,15 @@ from tabveil.schema import Schema
 
 # Privacy lives in the noisy answers. The optimiser never sees anything else, so for the white-box
 # audits it takes one step, and a fit takes milliseconds; for the black-box audits it works. Presets
-# as they are follow in `AsUsed`, with few runs. Picks are dealt out into groups, as in large fits.
+# as they are follow in `AsUsed`, with few runs. Picks are dealt out into groups, as in large fits,
+# and every error counts: in worlds so small all are below the noise, and rows would choose nothing.
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 SOME_STEPS = Annealing(8.0, stages=2, steps=25, tolerance=0.0, learning_rate=0.05)
 HASTY: dict[str, Preset] = {
     "default": Default(
         rounds=2,
         picks_in_a_group=1,
+        unheard=0.0,
         effort=Effort(rows=8, between_rounds=ONE_STEP, at_the_end=ONE_STEP),
     ),
     "paper": Paper(

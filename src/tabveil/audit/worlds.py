@@ -160,7 +160,7 @@ NAMELESS = World(
     _people(*[(None, RARE)] * 2),
     substitute=False,
 )
-MANY = World("many columns", WIDE, ((0,) * 20,) * 5000, ((1,) * 20,))
+MANY = World("many columns", WIDE, ((0,) * 20,) * 20_000, ((1,) * 20,))
 
 WORLDS = (CATEGORY, EXTREME, MISSING, ALONE)  # simple ones, audited at every ε
 OTHERS = (TYPES, GUESSED, LISTS, SEVERAL, NAMELESS)  # what else users bring

@@ -23,6 +23,7 @@ class Ask:
     measure: Fraction  # ρ
     groups: int = 1  # into which the candidates are dealt out; each gives its share of the picks
     among: tuple[int, ...] | None = None  # the queries to choose from, if not all
+    unheard: float = 1.0  # of the noise to come, below which an error in a cell does not count
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _worst(
         picks=ask.picks,
         rho=ask.select,
         exclude=barred,
-        slack=round(noise),
+        slack=round(ask.unheard * noise),
         groups=ask.groups,
     )
 

@@ -44,6 +44,8 @@ EVERY_TABLE = Default(
     targets_share=Fraction(60, 100),
     most_noise=math.inf,
     rounds=1,
+    price=0.0,
+    unheard=0.0,
     effort=Effort(rows=250, between_rounds=SOME_STEPS, at_the_end=SOME_STEPS),
 )
 

@@ -37,12 +37,6 @@ from tabveil.tables.table import Domain
 
 MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
 MOST_WEIGHT = 4.0  # of an answer, where that of a chosen cross-table is 1
-PRICE = 2.0
-"""Of a nat that a row knows beyond the table, in units of the noise in a share.
-
-Without a price rows learn the noise of the answers: some tables then come out worse than if their
-columns were independent.
-"""
 BETWEEN_ROUNDS = Annealing(stages=1, steps=30, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.02, cooling=0.6)
 COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budget
@@ -121,6 +115,10 @@ class Default:
     # of candidates: picking from fewer is quicker and, in our tests, no worse
     picks_in_a_group: int = 8
     most_cells: int = 2**14
+    unheard: float = 1.0  # of the noise to come, below which an error in a cell does not count
+    # Of a nat that a row knows beyond the table, in units of the noise in a share. Without it rows
+    # learn the noise: some tables then come out worse than if their columns were independent.
+    price: float = 2.0
     effort: Effort = Effort()
 
     def check(self, domain: Domain) -> None:
@@ -185,7 +183,7 @@ class Default:
             [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds],
             default=1,
         )
-        softness = PRICE * reference / max(1, total)
+        softness = self.price * reference / max(1, total)
         rounds = len(plan.rounds) + 1  # and the last projection
         rehearsal.join()
         result = rappp(
@@ -327,7 +325,8 @@ class Default:
             select = price * self.select_share
             groups = max(1, picks // self.picks_in_a_group)
             among = tuple(first.tolist()) if early else None
-            rounds.append((Ask(pairs, picks, select, price - select, groups, among),))
+            measure = price - select
+            rounds.append((Ask(pairs, picks, select, measure, groups, among, self.unheard),))
         return Plan(Fraction(0), tuple(rounds))
 
 
