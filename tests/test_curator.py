@@ -158,13 +158,13 @@ def test_every_group_of_candidates_gives_its_share_of_the_picks(
     curator, _, noise, allowance = door
     picks = min(picks, candidates)
     before, price = len(noise.scales), Fraction(1, 10**6)
-    left_out, nothing = np.arange(candidates, 50), np.zeros(50, np.int64)
+    left_out = np.arange(candidates, 50)
     expected = thresholds.tally.nothing()
-    found = curator.select(workload, thresholds, expected, picks, price, left_out, nothing, groups)
+    found = curator.select(workload, thresholds, expected, picks, price, left_out, groups=groups)
     assert len(set(found.tolist())) == picks and found.max() < candidates
     shares = np.bincount(found % groups, minlength=min(groups, candidates))
     assert shares.max() - shares.min() <= 1  # dealt out like cards
-    whole = curator.select(workload, thresholds, expected, picks, price, left_out, nothing)
+    whole = curator.select(workload, thresholds, expected, picks, price, left_out)
     assert (
         len(set(noise.scales[before:])) == 1 and len(whole) == picks
     )  # the same noise as in one group
@@ -180,6 +180,17 @@ def test_public_bias_is_taken_off_the_score(door, workload: Workload) -> None:
     bias[5] = 250
     found = curator.select(workload, thresholds, expected, 1, HALF, np.array([]), bias)
     assert found.tolist() == [9]
+
+
+def test_errors_within_the_slack_do_not_count(door, workload: Workload) -> None:
+    marginals, _ = workload.families
+    curator, rows, _, _ = door
+    expected = count(workload, rows.table)[0].copy()
+    expected[0][marginals.filled[0]] += 90  # many small errors
+    expected[1, 0] += 150  # a large one
+    for slack, worst in ((0, 0), (100, 1)):
+        found = curator.select(workload, marginals, expected, 1, HALF, np.array([]), slack=slack)
+        assert found.tolist() == [worst]
 
 
 @pytest.mark.parametrize("relation", Relation)

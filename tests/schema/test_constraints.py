@@ -14,6 +14,7 @@ from tabveil.errors import InvalidInput
 from tabveil.release import Release
 from tabveil.release.repair import EditableRows, Repair, require_satisfiable
 from tabveil.schema import Schema
+from tabveil.tables.numbers import Positions
 from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
 
@@ -40,10 +41,9 @@ def any_release(schema: Schema, seed: int, rows: int = 40, sharp: float = 3.0) -
     probabilities = np.exp(logits)
     for start, size in zip(domain.offsets, domain.sizes, strict=True):
         probabilities[start : start + size] /= probabilities[start : start + size].sum(axis=0)
-    numbers = random.random((len(domain.numerical), rows))
-    return Release(
-        schema, probabilities, numbers, np.full_like(numbers, 0.02), MinMax.of(schema), (), {}, []
-    )
+    places = random.random((len(domain.numerical), rows))
+    numbers = Positions(places, np.full_like(places, 0.02))
+    return Release(schema, probabilities, numbers, MinMax.of(schema), (), {}, [])
 
 
 def editable(frame: pd.DataFrame, schema: Schema) -> EditableRows:

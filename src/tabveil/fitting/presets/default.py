@@ -38,7 +38,7 @@ from tabveil.tables.table import Domain
 MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
 MOST_WEIGHT = 4.0  # of an answer, where that of a chosen cross-table is 1
 BETWEEN_ROUNDS = Annealing(stages=1, steps=30, tolerance=0.0, learning_rate=0.04)
-AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.02, cooling=0.6)
+AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.05, cooling=0.6)
 COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budget
 
 
