@@ -1,7 +1,7 @@
 """What a fit would measure, and how far off, from public things alone: no table is opened.
 
 What is bought is what the preset itself says. The error model behind the prediction was made for
-the default preset and is empirical: its constants were fitted to nine releases of three tables
+the default preset and is empirical: its constants were fitted to eight releases of three tables
 (docs/plan.md).
 """
 
@@ -28,15 +28,17 @@ MEAN_OF_NOISE = math.sqrt(2 / math.pi)  # E|Z| of a standard normal Z
 
 # The error model. Errors are total variation:
 # the share of rows that would have to move to another cell.
-KEPT = 0.4  # of the noise in a single column; the rest is undone by what other tables say about it
-UNRESOLVED = 0.85  # of the rows in runs too thin to be cut further lie elsewhere inside their run
+KEPT = 0.39  # of the noise in a single column; the rest is undone by what other tables say about it
+# times the share of rows in runs too thin to be cut further is what a number is off,
+UNRESOLVED = 1.7
+UNKNOWN = 0.25  # and no more, if hardly any run can be cut
 # of the noise in a cell of a cross-table, likewise, and never more than the cell's own share,
-JOINT = 0.9
-STEEP = 1.75  # where the k-th largest cell has a share like k to the power of minus this
-DEPENDENCE = 0.085  # what a table loses at most if its two columns are taken as independent
-# What remains without any noise: 2,000 relaxed rows, finite bins.
-FLOOR_CATEGORY, FLOOR_NUMBER = 0.001, 0.012
-FLOOR_SURFACE = 0.023  # the same for two numbers, whose shape inside a bin is not known
+JOINT = 0.64
+STEEP = 2.8  # where the k-th largest cell has a share like k to the power of minus this
+DEPENDENCE = 0.091  # what a table loses at most if its two columns are taken as independent
+# What remains without any noise: 1,000 relaxed rows, finite bins.
+FLOOR_CATEGORY, FLOOR_NUMBER = 0.0006, 0.004
+FLOOR_SURFACE = 0.021  # the same for two numbers, whose shape inside a bin is not known
 PROGRAM = 700_000_000  # bytes that the program needs whatever the schema
 START = 5.0  # seconds: imports and compiled programs
 FLOPS = 2.5e11  # multiplications and additions a second on two ordinary cores
@@ -236,7 +238,7 @@ def _bottom_line(found: Expected, rounds: int) -> str:
     return (
         f"{found.measured:,} of {found.candidates:,} cross-tables in {rounds} rounds.\n"
         f"Predicted mean error of a cross-table: {found.error:.3f} (k-marginal score "
-        f"{found.score:.0f}), checked on three tables; yours may differ.\n"
+        f"{found.score:.0f}), checked on six tables; yours may differ.\n"
         f"About {found.memory / 1e9:.2g} GB of memory and {found.seconds / 60:.1f} minutes on "
         "two cores."
     )
@@ -265,7 +267,7 @@ def _column(column: CountedColumn, rows: int) -> ColumnForecast:
     else:
         # A run is cut if it holds more than six times the noise of the next level (`learn_ranks`).
         unresolved = 6 * noise * float(LEVELS[0] / LEVELS[1]) ** 0.5
-        error = min(0.5, UNRESOLVED * unresolved) + FLOOR_NUMBER
+        error = min(UNKNOWN, UNRESOLVED * unresolved) + FLOOR_NUMBER
     return ColumnForecast(column.name, column.kind, column.cells, noise, error)
 
 
