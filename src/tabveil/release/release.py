@@ -20,7 +20,7 @@ from tabveil.release.repair import Repair, repaired
 from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
-from tabveil.tables.drawing import drawn_codes
+from tabveil.tables.drawing import drawn_codes, even_levels
 from tabveil.tables.measurement import Measurement
 from tabveil.tables.numbers import KINDS, Positions, RelaxedNumbers
 from tabveil.tables.placement import Placement, placement_from_dict
@@ -115,7 +115,7 @@ class Release:
         drawn = _copies(rows, chances.weights, random)
 
         def levels() -> np.ndarray:
-            return _even_levels(drawn, random)
+            return even_levels(drawn, random)
 
         codes = drawn_codes(chances.probabilities, domain, drawn, levels)
         numbers = self.placement.numbers(chances.numbers.drawn(drawn, levels, random))
@@ -280,17 +280,3 @@ def _copies(rows: int, weights: np.ndarray, random: np.random.Generator) -> np.n
     below = np.cumsum(weights[order])
     levels = (np.arange(rows) + random.random()) / rows * below[-1]
     return np.sort(order[np.minimum(np.searchsorted(below, levels, "right"), len(weights) - 1)])
-
-
-def _even_levels(drawn: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A uniform number per synthetic row, spread evenly over the copies of one relaxed row.
-
-    Copies then take each category as often as its probability says, up to rounding, not by luck.
-    """
-    shuffled = random.permutation(len(drawn))
-    order = shuffled[np.argsort(drawn[shuffled], kind="stable")]
-    first = np.searchsorted(drawn, drawn, "left")
-    copies = np.searchsorted(drawn, drawn, "right") - first
-    rank = np.empty(len(drawn))
-    rank[order] = np.arange(len(drawn)) - first
-    return (rank + random.random(len(drawn))) / copies

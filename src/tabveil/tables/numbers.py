@@ -1,17 +1,15 @@
 """Numbers drawn from relaxed rows, which hold a place for each of them, or chances of bins."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import Float
 
+from tabveil.tables.drawing import Levels, drawn_places, even_levels
 from tabveil.tables.placement import GRID
-
-Levels = Callable[[], np.ndarray]
-"""A number between 0 and 1 for each synthetic row, even over the copies of one relaxed row."""
 
 
 class RelaxedNumbers(ABC):
@@ -117,10 +115,8 @@ class Binned(RelaxedNumbers):
     def drawn(self, rows: np.ndarray, levels: Levels, random: np.random.Generator) -> np.ndarray:
         found = np.empty((len(rows), len(self.ends)))
         for column, (low, high) in enumerate(self.ends):
-            below = np.cumsum(self.chances[self._own(column)], axis=0, dtype=np.float64)
-            level = levels() * below[-1, rows]
-            bins = np.minimum((below[:, rows] <= level).sum(axis=0), len(low) - 1)
-            found[:, column] = low[bins] + (high - low)[bins] * _evenly(bins, random)
+            bins = drawn_places(self.chances[self._own(column)], rows, levels())
+            found[:, column] = low[bins] + (high - low)[bins] * even_levels(bins, random)
         return found
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -151,17 +147,6 @@ class Binned(RelaxedNumbers):
         sizes = [end.shape[1] for end in self.ends]
         start = sum(sizes[:column])
         return slice(start, start + sizes[column])
-
-
-def _evenly(bins: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A number between 0 and 1 for each row, spread evenly over the rows of each bin."""
-    shuffled = random.permutation(len(bins))
-    order = shuffled[np.argsort(bins[shuffled], kind="stable")]
-    first = np.searchsorted(bins[order], bins[order], "left")
-    held = np.bincount(bins)[bins[order]]
-    inside = np.empty(len(bins))
-    inside[order] = (np.arange(len(bins)) - first + random.random(len(bins))) / held
-    return inside
 
 
 KINDS: dict[str, type[RelaxedNumbers]] = {cls.kind: cls for cls in (Positions, Binned)}
