@@ -24,6 +24,7 @@ class Ask:
     groups: int = 1  # into which the candidates are dealt out; each gives its share of the picks
     among: tuple[int, ...] | None = None  # the queries to choose from, if not all
     unheard: float = 1.0  # of the noise to come, below which an error in a cell does not count
+    by_size: float = 0.0  # the power of a query's cells that its part of `measure` grows with
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,29 @@ def rappp(
     for number, asks in enumerate(plan.rounds):
         for ask in asks:
             picks = _worst(curator, workload, ask, table, total, _barred(answers, ask))
-            measured = learn(curator.measure(workload, ask.family, picks, ask.measure))
+            for alike, rho in dealt_out(ask.family, picks, ask.measure, ask.by_size):
+                measured = learn(curator.measure(workload, ask.family, alike, rho))
         table, progress = project(table, measured, annealing)
         watch(Status(number + 1, len(plan.rounds), float(progress.misfit), int(progress.steps)))
     return Result(workload, table, total, tuple(answers), measured)
+
+
+def dealt_out(
+    family: QueryFamily, picks: np.ndarray, rho: Fraction, by_size: float
+) -> list[tuple[np.ndarray, Fraction]]:
+    """Queries of like size, and the part of ρ that they are measured for together.
+
+    All cells of a query carry the same noise, so with equal parts large tables come out worst.
+    How queries are sized is public, and so is which were chosen: the parts depend on nothing else.
+    """
+    cells = family.cells[picks].astype(float)
+    sizes, size = np.unique(np.floor(np.log2(cells)), return_inverse=True)
+    if not by_size or len(sizes) == 1:
+        return [(picks, rho)]
+    wanted = np.bincount(size) * 2.0 ** (by_size * sizes)
+    parts = [Fraction(part).limit_denominator(10**6) for part in wanted / wanted.sum()]
+    parts[-1] = 1 - sum(parts[:-1], Fraction(0))
+    return [(picks[size == place], rho * part) for place, part in enumerate(parts)]
 
 
 def rehearse(workload: Workload, room: Sequence[int], start: Table) -> None:

@@ -4,7 +4,7 @@ All rules below come from public things: the schema, ε and δ, and the (noisy o
 rows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -19,7 +19,7 @@ from tabveil.errors import InvalidInput
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, project
 from tabveil.fitting.ranks import DISTRIBUTIONS, learn_ranks, ranks_spending
-from tabveil.fitting.rappp import Ask, Plan, Result, Status, rappp, rehearse
+from tabveil.fitting.rappp import Ask, Plan, Result, Status, dealt_out, rappp, rehearse
 from tabveil.fitting.relaxed import Mixture
 from tabveil.fitting.spending import (
     CountedColumn,
@@ -116,6 +116,9 @@ class Default:
     picks_in_a_group: int = 8
     most_cells: int = 2**14
     unheard: float = 1.0  # of the noise to come, below which an error in a cell does not count
+    by_size: float = (
+        0.5  # the power of a cross-table's cells that its part of the budget grows with
+    )
     # Of a nat that a row knows beyond the table, in units of the noise in a share. Without it rows
     # learn the noise: some tables then come out worse than if their columns were independent.
     price: float = 2.0
@@ -175,7 +178,12 @@ class Default:
                 for axis in range(categorical)
             }
         if len(outline.with_targets):
-            known.append(curator.measure(workload, pairs, outline.with_targets, outline.together))
+            known += [
+                curator.measure(workload, pairs, alike, rho)
+                for alike, rho in dealt_out(
+                    pairs, outline.with_targets, outline.together, self.by_size
+                )
+            ]
         plan = outline.plan
 
         start = soft_rows(pairs, domain, counts, rows, task.seed)
@@ -274,10 +282,16 @@ class Default:
             CountedColumn(column.name, kind, len(column.labels), noise[purpose])
             for column, (kind, purpose) in zip(pairs.layout.columns, kinds, strict=True)
         )
-        chosen = noise.get(pairs.name, np.inf)
+        cells = np.array([column.cells for column in columns])
+        chosen = self._noise_by_size(noise.get(pairs.name, np.inf), pairs.cells[len(columns) :])
         direct = {pairs.layout.queries[q][:2] for q in outline.with_targets}
-        tables = dict.fromkeys(combinations(range(len(columns)), 2), chosen)
-        tables |= {pair: min(chosen, noise[WITH_TARGETS]) for pair in direct}
+        tables = {
+            (i, j): chosen(cells[i] * cells[j]) for i, j in combinations(range(len(columns)), 2)
+        }
+        together = self._noise_by_size(
+            noise.get(WITH_TARGETS, np.inf), pairs.cells[outline.with_targets]
+        )
+        tables |= {(i, j): min(tables[i, j], together(cells[i] * cells[j])) for i, j in direct}
         steps = self.effort.steps(len(outline.plan.rounds))
         relaxed = self.effort.rows_for(task.strength(rows))
         return Outlook(
@@ -290,6 +304,11 @@ class Default:
             multiplications=steps * relaxed * 6 * pairs.effort(outline.room(pairs)),
             counts=sum(map(len, pairs.tables.counting.pieces)),
         )
+
+    def _noise_by_size(self, equal: float, cells: np.ndarray) -> Callable[[int], float]:
+        """The noise in a table of so many cells, if with equal parts all had `equal` noise."""
+        mean = float((cells.astype(float) ** self.by_size).mean()) if len(cells) else 1.0
+        return lambda size: equal * float(np.sqrt(mean / size**self.by_size))
 
     def _worthwhile(
         self, task: Task, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int
@@ -326,7 +345,8 @@ class Default:
             groups = max(1, picks // self.picks_in_a_group)
             among = tuple(first.tolist()) if early else None
             measure = price - select
-            rounds.append((Ask(pairs, picks, select, measure, groups, among, self.unheard),))
+            ask = Ask(pairs, picks, select, measure, groups, among, self.unheard, self.by_size)
+            rounds.append((ask,))
         return Plan(Fraction(0), tuple(rounds))
 
 
