@@ -28,6 +28,7 @@ WANTED = {
     "decimals": f"a whole number from 0 to {MOST_DECIMALS}, or left out",
     "special_values": "a list of numbers",
     "targets": "a list of column names",
+    "strata": "a list of column names",
     "unit": "known",
     "max_rows": "a whole number of 1 or more",
     "timezone": "a name such as UTC or Europe/Berlin",

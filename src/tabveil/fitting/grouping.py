@@ -104,4 +104,4 @@ def reduced(schema: Schema, groupings: Mapping[str, Grouping]) -> Schema:
         name: Categorical(values=groupings[name].names) if name in groupings else rule
         for name, rule in schema.columns.items()
     }
-    return Schema(columns=columns, targets=schema.targets, privacy=schema.privacy)
+    return schema.replaced(columns=columns, constraints=(), found=None)

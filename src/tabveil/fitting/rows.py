@@ -30,7 +30,7 @@ class EncodedRows:
             )
         known = self.codec.schema.columns
         few = self.codec.schema.model_copy(
-            update={"columns": {name: known[name] for name in columns}, "targets": ()}
+            update={"columns": {name: known[name] for name in columns}, "targets": (), "strata": ()}
         )
         return self.engine.total(
             self.source.only(columns), EncodeAndCount(Codec(few), count), self.on_progress

@@ -1,9 +1,10 @@
 """Which cross-tables there are, of which columns, and where their cells stand among all cells."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -37,7 +38,7 @@ class CutColumn:
 
 
 class Group(NamedTuple):
-    """Classes that rows are told apart by: the categories of a target, or none for all rows."""
+    """Classes that rows are told apart by: the cells of a column, or none for all rows."""
 
     name: str
     cells: tuple[int, ...]
@@ -74,23 +75,35 @@ class Layout:
     width: int  # cells of the largest query
 
     @classmethod
-    def over(cls, domain: Domain, bins: Sequence[Sequence[Part]], most_cells: int) -> Self:
-        """Every column alone, every pair for all rows, every pair of the others for each target.
+    def over(
+        cls,
+        domain: Domain,
+        bins: Sequence[Sequence[Part]],
+        most_cells: int,
+        within: Sequence[int] | None = None,
+        most_within: int | None = None,
+    ) -> Self:
+        """Every column alone, every pair for all rows, every pair within the classes of others.
 
-        Cross-tables of more than `most_cells` cells are left out.
+        These are the columns `within`, or else the targets. Three columns together are asked for
+        once. Cross-tables of more than `most_cells` cells are left out, or of more than
+        `most_within` where classes are told apart.
         """
         columns = (*_categories(domain), *_numbers(domain, bins))
-        targets = [columns[target] for target in domain.targets]
-        groups = (EVERYBODY, *(Group(t.name, tuple(t.cells.tolist())) for t in targets))
+        within = domain.targets if within is None else within
+        classes = (Group(columns[w].name, tuple(columns[w].cells.tolist())) for w in within)
         queries = [Query(column, column, 0) for column in range(len(columns))]
-        for group, target in enumerate([None, *domain.targets]):
-            others = [column for column in range(len(columns)) if column != target]
+        queries += [Query(one, other, 0) for one, other in combinations(range(len(columns)), 2)]
+        for group, so_far in enumerate(accumulate(([w] for w in within), operator.add), start=1):
+            others = [column for column in range(len(columns)) if column not in so_far]
             queries += [Query(one, other, group) for one, other in combinations(others, 2)]
+        groups = (EVERYBODY, *classes)
         sizes = cls(columns, groups, tuple(queries), 0).sizes.tolist()
+        most = [most_cells, *[most_cells if most_within is None else most_within] * len(within)]
         kept = [
             (query, size)
             for query, size in zip(queries, sizes, strict=True)
-            if query.alone or size <= most_cells
+            if query.alone or size <= most[query.group]
         ]
         width = max(size for _, size in kept)
         return cls(columns, groups, tuple(query for query, _ in kept), width)

@@ -36,14 +36,17 @@ class Pairs(QueryFamily):
         edges: Sequence[np.ndarray],
         most_cells: int,
         names: Sequence[Sequence[Part]] | None = None,
+        within: Sequence[int] | None = None,
+        most_within: int | None = None,
     ) -> Self:
-        """Every column alone, every pair for all rows, every pair of the others for each target.
+        """Every column alone, every pair for all rows, every pair within the classes of others.
 
         `edges` are the grid positions between the bins of each number, `names` what to know the
-        bins by. Cross-tables of more than `most_cells` cells are left out.
+        bins by, `within` the columns whose classes are told apart (else: targets). Cross-tables of
+        more than `most_cells` cells are left out, `most_within` where classes are told apart.
         """
         names = names or [[f"bin {i + 1}" for i in range(len(between) + 1)] for between in edges]
-        layout = Layout.over(domain, names, most_cells)
+        layout = Layout.over(domain, names, most_cells, within, most_within)
         return cls(CrossTables.of_layout(layout, domain, edges))
 
     @property

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -163,32 +163,35 @@ class Schema(Rule):
 
     columns: Annotated[dict[str, SerializeAsAny[Column]], BeforeValidator(_columns)]
     targets: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
+    strata: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
     privacy: Annotated[Privacy | None, BeforeValidator(text_keys)] = None
     constraints: Annotated[tuple[StrictStr | dict[str, Any], ...], BeforeValidator(plain_list)] = ()
     found: Annotated[Found | None, BeforeValidator(text_keys)] = None
 
     @model_validator(mode="after")
     def _check_targets(self) -> Self:
-        categorical, seen = set(self.categorical), set[str]()
-        for target in self.targets:
-            if target not in self.columns:
+        self._check_named("Target", "targets", self.targets)
+        self._check_named("Stratum", "strata", self.strata)
+        return self
+
+    def _check_named(self, one: str, many: str, names: Sequence[str]) -> None:
+        """Refuse what is no categorical column, or stands twice in a list."""
+        for place, name in enumerate(names):
+            if name not in self.columns:
                 raise InvalidInput(
-                    f"Target {shown(target)} is not a declared column.",
-                    did_you_mean(target, self.columns)
-                    or "Name a categorical column of the schema.",
+                    f"{one} {shown(name)} is not a declared column.",
+                    did_you_mean(name, self.columns) or "Name a categorical column of the schema.",
                 )
-            if target not in categorical:
+            if name not in self.categories:
                 raise InvalidInput(
-                    f"Target {shown(target)} is {self.columns[target].type}, "
-                    "and targets must be categorical.",
+                    f"{one} {shown(name)} is {self.columns[name].type}, "
+                    f"and {many} must be categorical.",
                     "Declare the column as categorical with its values.",
                 )
-            if target in seen:
+            if name in names[:place]:
                 raise InvalidInput(
-                    f"Target {shown(target)} is named twice.", "Name each target once."
+                    f"{one} {shown(name)} is named twice.", f"Name each {one.lower()} once."
                 )
-            seen.add(target)
-        return self
 
     @model_validator(mode="after")
     def _check_unit(self) -> Self:
@@ -270,6 +273,8 @@ class Schema(Rule):
         }
         if self.targets:
             document["targets"] = list(self.targets)
+        if self.strata:
+            document["strata"] = list(self.strata)
         if self.privacy:
             document["privacy"] = self.privacy.model_dump()
         if self.constraints:

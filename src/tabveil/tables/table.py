@@ -47,6 +47,12 @@ class Domain:
     axes: tuple[Axis, ...]
     numerical: tuple[str, ...]
     targets: tuple[int, ...]  # places in `axes`
+    strata: tuple[int, ...] = ()  # likewise
+
+    @property
+    def crossed(self) -> tuple[int, ...]:
+        """The columns that all others are crossed with first: targets and strata."""
+        return tuple(dict.fromkeys((*self.targets, *self.strata)))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -180,8 +186,10 @@ class Codec:
             if codec.labels
         ]
         names = list(self._categories)
-        targets = tuple(names.index(target) for target in self.schema.targets)
-        return Domain((*declared, *kinds), tuple(self._numbers), targets)
+        targets, strata = (
+            tuple(map(names.index, named)) for named in (self.schema.targets, self.schema.strata)
+        )
+        return Domain((*declared, *kinds), tuple(self._numbers), targets, strata)
 
     def encode(self, arrow: pa.Table) -> Table:
         """Codes and numbers of a table that has at least the columns that are learnt."""

@@ -7,7 +7,7 @@ rows.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import accumulate, combinations
 from threading import Thread
 from typing import final
 
@@ -32,7 +32,7 @@ from tabveil.fitting.spending import (
 )
 from tabveil.privacy import DELTA, Relation
 from tabveil.queries import GRID, Pairs
-from tabveil.tables.placement import Lattice
+from tabveil.tables.placement import Lattice, Part
 from tabveil.tables.table import Domain
 
 MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
@@ -115,6 +115,8 @@ class Default:
     # of candidates: picking from fewer is quicker and, in our tests, no worse
     picks_in_a_group: int = 8
     most_cells: int = 2**14
+    most_crossed: int = 2**20  # cells of all pairs within classes, where no target is named
+    clear_cells: float = 6.0  # of three columns, times strength to the power of 0.6; likewise
     unheard: float = 1.0  # of the noise to come, below which an error in a cell does not count
     by_size: float = (
         0.5  # the power of a cross-table's cells that its part of the budget grows with
@@ -143,7 +145,7 @@ class Default:
         """What is bought, with numbers cut into equally full bins and all of rank space paid."""
         bins = bins_for(task.strength(rows), len(task.domain.numerical))
         edges = [np.arange(1, bins) * GRID // bins for _ in task.domain.numerical]
-        pairs = Pairs.over(task.domain, edges, self.most_cells)
+        pairs = self.pairs(task, edges, None, rows)
         outline = self.outline(task, pairs, rows)
         purchases = self._purchases(task, pairs, outline)
         outlook = self._outlook(task, pairs, outline, purchases, rows)
@@ -160,7 +162,7 @@ class Default:
         )
         edges = ranks.bins(bins_for(task.strength(total), len(domain.numerical)))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
-        pairs = Pairs.over(domain, edges, self.most_cells, names)
+        pairs = self.pairs(task, edges, names, total)
         outline = self.outline(task, pairs, total, unspent)
         workload = Workload((pairs,), ranks, domain)
         rows = self.effort.rows_for(task.strength(total))
@@ -226,7 +228,7 @@ class Default:
         rho, domain = task.rho, task.domain
         count, ranks = self.count_cost(task), self.ranks_cost(task, total)
         alone = self.alone_share.of(task, pairs.categorical, total)
-        with_targets, together = pairs.with_targets(domain.targets), rho * self.targets_share
+        with_targets, together = pairs.with_targets(domain.crossed), rho * self.targets_share
         first = with_targets[:0]  # to choose from before all others
         if not self._worthwhile(task, pairs, with_targets, together, total):
             first, with_targets, together = with_targets, first, Fraction(0)
@@ -237,9 +239,38 @@ class Default:
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
-        cells = _cells(domain)
-        layers = 1 + sum(domain.sizes[target] for target in domain.targets)
-        return 32 * layers * cells**2
+        classes = _classes(domain)
+        layers = 1 + sum(classes[column] for column in self.within(domain))
+        return 32 * layers * _cells(domain) ** 2
+
+    def within(self, domain: Domain) -> tuple[int, ...]:
+        """The columns within whose classes pairs of others may be measured.
+
+        Targets and strata; where none is named, as many columns as there is room for.
+        """
+        if domain.crossed:
+            return domain.crossed
+        classes = _classes(domain)
+        # Every three columns have one that is none of the last two.
+        by_size = sorted(classes, key=lambda column: classes[column])[:-2]
+        layers = accumulate(classes[column] for column in by_size)
+        room = self.most_crossed // _cells(domain) ** 2
+        return tuple(c for c, used in zip(by_size, layers, strict=True) if used <= room)
+
+    def pairs(
+        self,
+        task: Task,
+        edges: Sequence[np.ndarray],
+        names: Sequence[Sequence[Part]] | None,
+        total: int,
+    ) -> Pairs:
+        """All cross-tables that may be asked for; of three columns that nobody named, small ones.
+
+        A table that would be mostly noise is no loss, and among fewer the choice is better.
+        """
+        domain = task.domain
+        clear = None if domain.crossed else round(self.clear_cells * task.strength(total) ** 0.6)
+        return Pairs.over(domain, edges, self.most_cells, names, self.within(domain), clear)
 
     def _purchases(self, task: Task, pairs: Pairs, outline: Outline) -> tuple[Purchase, ...]:
         """An outline as purposes of the budget, in the order in which they are paid."""
@@ -383,6 +414,14 @@ def bins_for(strength: float, numbers: int) -> int:
 def most_bins(numbers: int) -> int:
     """Fewer where there are many numbers: time and memory grow with the square of all bins."""
     return min(MOST_BINS, max(6, MOST_BINS_TOGETHER // max(1, numbers)))
+
+
+def _classes(domain: Domain) -> dict[int, int]:
+    """How many classes each column of cross-tables tells apart, at most."""
+    columns = [size for axis, size in enumerate(domain.sizes) if axis not in domain.kinds]
+    bins = most_bins(len(domain.numerical))
+    columns += [bins + len(domain.special(number)) for number in range(len(domain.numerical))]
+    return dict(enumerate(columns))
 
 
 def _cells(domain: Domain) -> int:
