@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what ROOMS says, for those who read types; `tests/test_name
     from tabveil.columns import Datetime as Datetime
     from tabveil.columns import Drop as Drop
     from tabveil.columns import Duration as Duration
+    from tabveil.columns import Follows as Follows
     from tabveil.columns import Id as Id
     from tabveil.columns import Numerical as Numerical
     from tabveil.columns import Point as Point
@@ -45,6 +46,7 @@ ROOMS = {
         "Datetime",
         "Drop",
         "Duration",
+        "Follows",
         "Id",
         "Numerical",
         "Point",

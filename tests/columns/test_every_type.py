@@ -188,16 +188,17 @@ def test_the_example_of_a_type_is_a_rule_a_cell_that_follows_it_and_one_that_doe
     kind: str,
 ) -> None:
     example = RULES[kind].example
-    schema = Schema(columns={"x": {"type": kind, **example.rule}, "y": {"type": "boolean"}})
+    beside = {"boolean": {"type": "boolean"}}
+    schema = Schema(columns={"x": {"type": kind, **example.rule}, **beside})
     if "x" not in schema.codecs:
         return  # cells are not read
     codec = Codec(schema)
 
     def cells(cell: object) -> bytes:
-        read = codec.encode(pa.table({"x": pa.array([str(cell)]), "y": [True]}))
+        read = codec.encode(pa.table({"x": pa.array([str(cell)]), "boolean": [True]}))
         return read.codes.tobytes() + read.numbers.tobytes()
 
-    usual = pd.DataFrame({"x": pd.Series([example.usual], dtype=object), "y": [True]})
+    usual = pd.DataFrame({"x": pd.Series([example.usual], dtype=object), "boolean": [True]})
     assert check(usual, schema) == []
     assert cells(example.usual) != cells(example.odd)
 

@@ -198,9 +198,9 @@ def test_what_is_decoded_is_encoded_as_itself_from_every_source(rule: str, tmp_p
 
 @pytest.mark.parametrize("rule", [name for name in RULES_TO_TRY if name not in LEARNT])
 def test_what_is_not_learnt_is_never_read(rule: str) -> None:
-    schema = Schema(columns={"x": RULES_TO_TRY[rule], "y": {"type": "boolean"}})
-    frame = objects([CANARY, object()]).assign(y=True)
-    assert Source.of(frame, schema).columns == ("y",) and len(encoded(frame, schema)) == 2
+    schema = Schema(columns={"x": RULES_TO_TRY[rule], "boolean": {"type": "boolean"}})
+    frame = objects([CANARY, object()]).assign(boolean=True)
+    assert Source.of(frame, schema).columns == ("boolean",) and len(encoded(frame, schema)) == 2
 
 
 # -- a million cells -------------------------------------------------------------------------------

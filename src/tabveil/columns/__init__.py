@@ -2,6 +2,7 @@
 
 from tabveil.columns.categorical import Boolean, Categorical
 from tabveil.columns.codec import MISSING, OTHER, CategoryCodec, CellCodec, NumberCodec
+from tabveil.columns.follows import Follows
 from tabveil.columns.ids import Drop, Id
 from tabveil.columns.moments import Date, Datetime, Duration
 from tabveil.columns.numerical import Numerical
@@ -16,6 +17,7 @@ RULES: dict[str, type[Column]] = {
     "date": Date,
     "duration": Duration,
     "point": Point,
+    "follows": Follows,
     "id": Id,
     "drop": Drop,
 }
@@ -33,6 +35,7 @@ __all__ = [
     "Datetime",
     "Drop",
     "Duration",
+    "Follows",
     "Id",
     "NumberCodec",
     "Numerical",

@@ -63,7 +63,7 @@ class Categorical(Column):
             raise InvalidInput("values is empty.", "List at least one value.")
         seen: set[str] = set()
         for value in self.values:
-            _check_value(value)
+            check_value(value)
             text = key(value)
             if text in seen:
                 raise InvalidInput(
@@ -115,7 +115,8 @@ class Boolean(Categorical):
         return self
 
 
-def _check_value(value: object) -> None:
+def check_value(value: object) -> None:
+    """Refuse what cannot stand in a list of values."""
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(
             f"value {value} is not a finite number.", "Quote it if it is meant as a text."

@@ -117,6 +117,13 @@ class Column(Rule):
         """New cells for so many synthetic rows, where a column is not learnt but comes back."""
         return None
 
+    def following(self, columns: Mapping[str, pa.Array]) -> pa.Array | None:
+        """The cells that follow from other columns of the same synthetic rows, where they do."""
+        return None
+
+    def check_beside(self, columns: "Mapping[str, Column]") -> None:
+        """Refuse what does not go together with the other columns of a schema."""
+
     def spelled(self) -> dict[str, Any]:
         """Plain lists, texts and numbers, with defaults left out."""
         return {"type": self.type} | plain_lists(self.model_dump(exclude_defaults=True))

@@ -194,6 +194,15 @@ class Schema(Rule):
                 )
 
     @model_validator(mode="after")
+    def _check_columns_together(self) -> Self:
+        for name, rule in self.columns.items():
+            try:
+                rule.check_beside(self.columns)
+            except InvalidInput as error:
+                raise InvalidInput(f"Column {shown(name)}: {error.message}", error.hint) from None
+        return self
+
+    @model_validator(mode="after")
     def _check_unit(self) -> Self:
         unit = self.privacy and self.privacy.unit
         if unit in self.columns and self.columns[unit].codec is not None:

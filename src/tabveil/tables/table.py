@@ -244,6 +244,8 @@ class Codec:
             new = rule.generated(table.rows, random)
             if new is not None:
                 columns[name] = new
+        followed = {name: rule.following(columns) for name, rule in self.schema.columns.items()}
+        columns |= {name: cells for name, cells in followed.items() if cells is not None}
         return pa.table({name: columns[name] for name in self.schema.columns if name in columns})
 
 
