@@ -58,6 +58,7 @@ def families() -> tuple:
         random_prefix_marginals(DOMAIN, 12, random),
         random_projected_histograms(DOMAIN, 12, 3, random),
         Pairs.over(DOMAIN, [np.array([40000])], most_cells=100),
+        Pairs.over(DOMAIN, [np.array([40000])], most_cells=100, within=(2, 0)),
     )
 
 

@@ -52,7 +52,9 @@ def test_counting_codes_and_multiplying_one_hot_rows_agree_in_every_bit(
     domain = Codec(schema).domain
     random = np.random.default_rng(seed)
     edges = [np.sort(random.choice(np.arange(1, GRID), k - 1, replace=False)) for k in cuts]
-    pairs = Pairs.over(domain, edges, 10**6)
+    columns_in_all = len(sizes) + len(cuts)
+    within = random.permutation(columns_in_all)[: random.integers(columns_in_all + 1)].tolist()
+    pairs = Pairs.over(domain, edges, 10**6, within=None if targets else within)
     table = random_table(domain, rows, seed)
     positions = MinMax.of(schema).positions(table)
     positions[: len(positions) // 2] = [

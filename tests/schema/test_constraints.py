@@ -14,6 +14,7 @@ from tabveil.errors import InvalidInput
 from tabveil.release import Release
 from tabveil.release.repair import EditableRows, Repair, require_satisfiable
 from tabveil.schema import Schema
+from tabveil.sources import Source
 from tabveil.tables.numbers import Positions
 from tabveil.tables.placement import MinMax
 from tabveil.tables.table import Codec, Table
@@ -47,14 +48,12 @@ def any_release(schema: Schema, seed: int, rows: int = 40, sharp: float = 3.0) -
 
 
 def editable(frame: pd.DataFrame, schema: Schema) -> EditableRows:
-    [batch] = tv.sources.Source.of(frame, schema).batches()
+    [batch] = Source.of(frame, schema).batches()
     return EditableRows(schema, Codec(schema).encode(batch))
 
 
 def obeys(frame: pd.DataFrame, schema: Schema) -> bool:
-    cells = EditableRows(
-        schema, Codec(schema).encode(next(tv.sources.Source.of(frame, schema).batches()))
-    )
+    cells = EditableRows(schema, Codec(schema).encode(next(Source.of(frame, schema).batches())))
     return bool(Repair(schema).obeyed(cells).all())
 
 
@@ -130,9 +129,7 @@ def test_any_set_of_constraints_is_obeyed_by_every_row_or_refused(chosen, seed, 
     except InvalidInput:
         return
     frame = any_release(schema, seed, sharp=sharp).sample(100, seed=seed)
-    cells = EditableRows(
-        schema, Codec(schema).encode(next(tv.sources.Source.of(frame, schema).batches()))
-    )
+    cells = EditableRows(schema, Codec(schema).encode(next(Source.of(frame, schema).batches())))
     lasting = [c for c in schema.parsed_constraints if not str(c.text).endswith("determines hour")]
     repair = Repair(schema)
     repair.constraints = tuple(lasting)
@@ -254,3 +251,16 @@ def test_special_values_outside_the_bounds_are_codes_and_those_inside_are_number
     table.codes[:, kinds] = [1, 2]  # 0 and -99
     table.numbers[:, list(codec.domain.numerical).index("c")] = 5
     assert Repair(schema).obeyed(EditableRows(schema, table)).tolist() == [False, True]
+
+
+def test_a_borrowed_cell_comes_from_a_row_that_is_alike_where_the_condition_is() -> None:
+    schema = schema_with("if a >= 3 then y is not missing")
+    ages = np.repeat(np.arange(10), 100)
+    frame = pd.DataFrame({name: [rule.get("min", 0)] * 1000 for name, rule in COLUMNS.items()})
+    frame = frame.assign(a=ages, y=np.where(ages < 6, "p", "q"), x="u", hour=0)
+    frame.loc[::4, "y"] = None
+    cells = editable(frame, schema)
+    Repair(schema).apply(cells, np.random.default_rng(0))
+    young, old = (ages >= 3) & (ages < 5), ages > 6
+    assert (cells.code("y")[young] == 0).all() and (cells.code("y")[old] == 1).all()
+    assert cells.missing("y")[ages < 3].any()  # where nothing is claimed, nothing is changed

@@ -293,3 +293,17 @@ def test_the_json_schema_names_the_types_and_keys():
     assert all(
         word in exported for word in ("categorical", "numerical", "special_values", "targets")
     )
+
+
+def test_strata_are_named_like_targets_and_refused_in_one_line() -> None:
+    columns = {"a": {"type": "boolean"}, "n": {"type": "numerical", "min": 0, "max": 1}}
+    schema = Schema.from_dict({"columns": columns, "strata": ["a"]})
+    assert schema.strata == ("a",) and Schema.from_dict(schema.to_dict()) == schema
+    for named, says in [
+        (["n"], "Stratum n is numerical, and strata must be categorical."),
+        (["A"], "Stratum A is not a declared column."),
+        (["a", "a"], "Stratum a is named twice."),
+    ]:
+        with pytest.raises(InvalidInput) as refused:
+            Schema.from_dict({"columns": columns, "strata": named})
+        assert refused.value.message == says

@@ -10,6 +10,7 @@ import numpy as np
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.fitting.projection import Annealing, Measured, project
 from tabveil.fitting.relaxed import Table
+from tabveil.fitting.zeros import Zeros
 from tabveil.queries import QueryFamily
 
 
@@ -98,23 +99,33 @@ def rappp(
     total: int,
     known: Sequence[Answer] = (),
     weight: Callable[[Answer], float] = lambda answer: 1.0,
+    zeros: Zeros | None = None,
 ) -> Result:
     """Improve `start` round by round; only `curator` sees private rows, at a price each time.
 
     `known` holds answers from before the first round. `weight` says how much an answer counts in
-    the fit.
+    the fit. `zeros` are cells that no row can be in.
     """
     table = start
     answers: list[Answer] = []
-    room = [plan.room(family) + len(_asked(known, family)) for family in workload.families]
+    room = [
+        plan.room(family)
+        + len(_asked(known, family))
+        + (len(zeros.picks) if zeros is not None and zeros.family is family else 0)
+        for family in workload.families
+    ]
     measured = Measured.reserve(workload.families, room)
 
     def learn(answer: Answer) -> Measured:
         answers.append(answer)
         shares = (answer.counts / total).astype(np.float32)
         weights = answer.family.take(answer.picks).filled * np.float32(weight(answer))
+        if zeros is not None and zeros.family is answer.family:
+            shares, weights = zeros.imposed(answer.picks, shares, weights)
         return measured.learn(answer.family, answer.picks, shares, weights)
 
+    if zeros is not None:
+        measured = measured.learn(zeros.family, zeros.picks, zeros.shares, zeros.weights)
     for answer in known:
         measured = learn(answer)
     for number, asks in enumerate(plan.rounds):

@@ -21,6 +21,7 @@ from tabveil.fitting.logs import LOG, logged
 from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.rappp import Result, Status
 from tabveil.fitting.rows import EncodedRows
+from tabveil.fitting.zeros import Impossible
 from tabveil.privacy import (
     DELTA,
     Budget,
@@ -301,7 +302,8 @@ def release_of(
     schema, allowance, curator = order.schema, door.allowance, Curator(rows, door)
     groupings = learn_groupings(curator, schema, grouping_cost(schema, allowance.total))
     curator.recode(rows.grouped(groupings))
-    task = Task(reduced(schema, groupings), allowance.left, order.relation, order.seed)
+    ruled = Impossible(schema, groupings)
+    task = Task(reduced(schema, groupings), allowance.left, order.relation, order.seed, ruled)
     result = order.preset(curator, task, watch)
     return Release(
         schema=schema,

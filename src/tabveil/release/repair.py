@@ -151,7 +151,7 @@ class Repair:
         """Which rows obey every constraint."""
         obeyed = np.ones(len(cells.codes), bool)
         for constraint in self.constraints:
-            obeyed &= ~self._broken(cells, constraint)
+            obeyed &= ~self.broken(cells, constraint)
         return obeyed
 
     def apply(self, cells: EditableRows, random: np.random.Generator) -> np.ndarray:
@@ -159,7 +159,7 @@ class Repair:
         for _ in range(SWEEPS):
             broken = False
             for constraint in self.constraints:
-                rows = np.nonzero(self._broken(cells, constraint))[0]
+                rows = np.nonzero(self.broken(cells, constraint))[0]
                 if len(rows):
                     broken = True
                     self._make(cells, constraint, rows, random)
@@ -167,7 +167,8 @@ class Repair:
                 break
         return self.obeyed(cells)
 
-    def _broken(self, cells: EditableRows, constraint: Constraint) -> np.ndarray:
+    def broken(self, cells: EditableRows, constraint: Constraint) -> np.ndarray:
+        """Which rows break a constraint."""
         broken = ~self._true(cells, constraint.claim) & ~_unknown(cells, constraint.claim)
         for condition in constraint.conditions:
             broken &= self._true(cells, condition) & ~_unknown(cells, condition)
@@ -199,9 +200,10 @@ class Repair:
             case Missing(empty=True):
                 cells.put_missing(claim.column, rows)
             case Missing():
-                _borrow(cells, claim.column, rows, ~cells.missing(claim.column), random)
+                alike = _columns(constraint.conditions)
+                _borrow(cells, claim.column, rows, ~cells.missing(claim.column), alike, random)
             case OneOf():
-                self._put_one_of(cells, claim, rows, random)
+                self._put_one_of(cells, constraint, claim, rows, random)
             case Compares():
                 self._put_in_order(cells, claim, rows, random)
             case AddsUp():
@@ -212,11 +214,16 @@ class Repair:
                 self._put_determined(cells, claim, rows)
 
     def _put_one_of(
-        self, cells: EditableRows, claim: OneOf, rows: Rows, random: np.random.Generator
+        self,
+        cells: EditableRows,
+        constraint: Constraint,
+        claim: OneOf,
+        rows: Rows,
+        random: np.random.Generator,
     ) -> None:
         allowed = self._true(cells, claim) & ~cells.missing(claim.column)
         if allowed.any():
-            _borrow(cells, claim.column, rows, allowed, random)
+            _borrow(cells, claim.column, rows, allowed, _columns(constraint.conditions), random)
             return
         codec = self.schema.categories[claim.column]
         values = len(codec.labels) - codec.nullable
@@ -382,17 +389,53 @@ def _unknown(cells: EditableRows, claim: Claim) -> np.ndarray:
     return np.logical_or.reduce([np.isnan(cells.value(name)) for name in claim.columns])
 
 
+def _columns(claims: Sequence[Claim]) -> list[str]:
+    """The columns that some claims are about, each once."""
+    return list(dict.fromkeys(name for claim in claims for name in claim.columns))
+
+
 def _borrow(
-    cells: EditableRows, name: str, rows: Rows, allowed: np.ndarray, random: np.random.Generator
+    cells: EditableRows,
+    name: str,
+    rows: Rows,
+    allowed: np.ndarray,
+    alike: Sequence[str],
+    random: np.random.Generator,
 ) -> None:
-    """Give rows the cells of others in which the column is allowed; the least value if none."""
+    """Give rows the cells of others in which the column is allowed; the least value if none.
+
+    Donors are like the row in the columns `alike`: of a child, only children know the school.
+    """
     donors = np.nonzero(allowed)[0]
     if len(donors):
-        cells.copy(name, rows, random.choice(donors, len(rows)))
+        cells.copy(name, rows, _nearest(cells, rows, donors, alike, random))
     elif name in cells.schema.categories:
         cells.put_code(name, rows, 0)
     else:
         cells.put(name, rows, np.full(len(rows), bounds_of(cells.schema.columns[name])[0]))
+
+
+def _nearest(
+    cells: EditableRows,
+    rows: Rows,
+    donors: Rows,
+    alike: Sequence[str],
+    random: np.random.Generator,
+) -> Rows:
+    """For each row a donor with the same codes and nearly the same numbers, as far as there are."""
+    every = np.concatenate([rows, donors])
+    codes = np.stack([np.zeros(len(every), int), *(cells.code(name)[every] for name in alike)])
+    kind = np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1)
+    numbers = [cells.number(name)[every] for name in alike]
+    order = np.lexsort((random.random(len(every)), *reversed(numbers), kind))
+    place = np.argsort(order)
+    lined_up = order[order >= len(rows)]  # donors as they stand in the order
+    # One of the nearest few at random, of the same kind where there is any.
+    nearest = np.searchsorted(place[lined_up], place[: len(rows)])
+    nearest += random.integers(-NEAR // 2, NEAR // 2, len(rows))
+    first, end = (np.searchsorted(kind[lined_up], kind[: len(rows)], s) for s in ("left", "right"))
+    within = np.clip(nearest, first, np.maximum(first, end - 1))
+    return donors[lined_up[np.clip(within, 0, len(donors) - 1)] - len(rows)]
 
 
 def _places(cells: EditableRows, claim: AddsUp) -> int:

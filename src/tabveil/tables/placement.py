@@ -1,6 +1,7 @@
 """From the numbers of a column to its place between 0 and 1, and back."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -266,17 +267,25 @@ class Ranks:
         """The bins between these grid positions as the numbers that they cover."""
         ends = np.concatenate([[0], edges, [GRID]])
         shares = np.zeros((2 * len(ends) - 2, len(self.starts)))
-        shares[:, column] = np.stack([ends[:-1] + 0.01, ends[1:] - 0.01], 1).ravel() / GRID
+        # Edges are rounded to the grid: of the point beyond one, a sliver may lie inside.
+        rounding = np.minimum(0.6, np.diff(ends) / 3)
+        shares[:, column] = np.stack([ends[:-1] + rounding, ends[1:] - rounding], 1).ravel() / GRID
         return [
             Interval(low, high)
             for low, high in self.numbers(shares)[:, column].reshape(-1, 2).tolist()
         ]
 
-    def bins(self, wanted: int) -> list[np.ndarray]:
-        """Grid positions that cut columns into about `wanted` equal bins, never inside a point."""
-        return [self._bins(column, wanted) for column in range(len(self.starts))]
+    def bins(
+        self, wanted: int, standing: Mapping[int, Sequence[float]] | None = None
+    ) -> list[np.ndarray]:
+        """Grid positions that cut columns into about `wanted` equal bins, never inside a point.
 
-    def _bins(self, column: int, wanted: int) -> np.ndarray:
+        Where some shares of a column are said to be `standing`, there is an edge at each of them.
+        """
+        standing = standing or {}
+        return [self._bins(c, wanted, standing.get(c, ())) for c in range(len(self.starts))]
+
+    def _bins(self, column: int, wanted: int, standing: Sequence[float]) -> np.ndarray:
         starts, heights = self.starts[column], self.heights[column]
         single = np.diff(np.append(starts, self.lattice.sizes[column])) == 1
         equal = np.arange(1, wanted) / wanted
@@ -288,6 +297,7 @@ class Ranks:
         least = 0.5 / wanted
         while len(kept := _around(heights, single & (np.diff(heights) > least))) > wanted:
             least *= 2
+        kept = np.union1d(kept, _places(np.array(standing, float)))
         for place in _places(snapped).tolist():
             if np.abs(np.array([0, GRID, *kept]) - place).min() >= GRID / (4 * wanted):
                 kept = np.append(kept, place)

@@ -160,14 +160,23 @@ class Default:
         ranks, special, noise, unspent = learn_ranks(
             curator, Lattice.of(task.schema), for_ranks, total
         )
-        edges = ranks.bins(bins_for(task.strength(total), len(domain.numerical)))
+        bins = bins_for(task.strength(total), len(domain.numerical))
+        edges = ranks.bins(bins, task.impossible.turning_points(ranks))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         pairs = self.pairs(task, edges, names, total)
         outline = self.outline(task, pairs, total, unspent)
+        plan = outline.plan
+        reference = max(
+            [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds],
+            default=1,
+        )
+        noise_share = reference / max(1, total)
+        zeros = task.impossible.zeros(pairs, noise_share, MOST_WEIGHT)
         workload = Workload((pairs,), ranks, domain)
         rows = self.effort.rows_for(task.strength(total))
         empty = soft_rows(pairs, domain, {}, rows, task.seed)
-        rehearsal = Thread(target=rehearse, args=(workload, [outline.room(pairs)], empty))
+        room = outline.room(pairs) + len(zeros.picks)
+        rehearsal = Thread(target=rehearse, args=(workload, [room], empty))
         rehearsal.start()
 
         known = _numbers_alone(pairs, edges, special, total, noise)
@@ -186,14 +195,8 @@ class Default:
                     pairs, outline.with_targets, outline.together, self.by_size
                 )
             ]
-        plan = outline.plan
-
         start = soft_rows(pairs, domain, counts, rows, task.seed)
-        reference = max(
-            [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds],
-            default=1,
-        )
-        softness = self.price * reference / max(1, total)
+        softness = self.price * noise_share
         rounds = len(plan.rounds) + 1  # and the last projection
         rehearsal.join()
         result = rappp(
@@ -205,6 +208,7 @@ class Default:
             lambda status: watch(replace(status, rounds=rounds)),
             total=total,
             known=known,
+            zeros=zeros,
             # inverse variance, within reason
             weight=lambda answer: min(MOST_WEIGHT, (reference / answer.scale) ** 2),
         )

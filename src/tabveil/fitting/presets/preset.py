@@ -8,6 +8,7 @@ from typing import Protocol
 from tabveil.curator import Curator
 from tabveil.fitting.rappp import Result, Status
 from tabveil.fitting.spending import Spending
+from tabveil.fitting.zeros import Impossible
 from tabveil.privacy import Protection, Relation
 from tabveil.schema import Schema
 from tabveil.tables.table import Codec, Domain
@@ -23,6 +24,13 @@ class Task:
     rho: Fraction
     relation: Relation = Relation.ADD_REMOVE
     seed: int = 0
+    # Of the schema that was asked for, where lists were grouped for this one.
+    constraints: Impossible | None = None
+
+    @property
+    def impossible(self) -> Impossible:
+        """What constraints rule out."""
+        return self.constraints or Impossible(self.schema, {})
 
     @property
     def domain(self) -> Domain:
