@@ -107,7 +107,7 @@ class Default:
 
     count_share: Fraction = Fraction(1, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
-    alone_share: Share = Share(Fraction(4, 100), Fraction(20, 100), noise=0.008)
+    alone_share: Share = Share(Fraction(10, 100), Fraction(20, 100), noise=0.008)
     targets_share: Fraction = Fraction(20, 100)
     most_noise: float = 0.15  # in a table with a target, as a share of all rows
     select_share: Fraction = Fraction(8, 100)  # of what is left for cross-tables
