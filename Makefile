@@ -8,7 +8,7 @@ CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/sources/contributions.
 PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/sources/test_contributions.py \
   tests/test_faults.py tests/columns/test_columns.py tests/tables/test_table.py tests/release/test_statement.py
 
-.PHONY: demo test lowest newest docs release audit attacks coverage mutants format clean browser
+.PHONY: demo test lowest newest wheels docs release audit attacks coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -22,6 +22,17 @@ test: $(VENV)/installed-for-tests browser
 # The privacy part of the tests, on the lowest and on the newest versions that pyproject.toml allows.
 lowest newest: %: .venv-%/installed
 	.venv-$*/bin/python -m pytest -m "not slow" -n 2 $(PRIVACY)
+
+# Whether every version of Python that pyproject.toml allows finds all packages built, on every system it names.
+wheels: $(VENV)/installed-for-tests
+	$(INSTALL) uv
+	@for system in x86_64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc; do \
+	  for version in 3.11 3.12 3.13 3.14; do \
+	    $(BIN)/uv pip compile --quiet --no-build --python-version $$version --python-platform $$system --extra report \
+	      --constraint constraints.txt pyproject.toml --output-file /dev/null || exit 1; \
+	    echo "$$system, Python $$version: all there"; \
+	  done; \
+	done
 
 # The site, into site/; open site/index.html through any web server (python -m http.server -d site).
 docs: $(VENV)/installed-for-tests

@@ -54,7 +54,7 @@ def test_a_file_is_there_whole_and_for_its_owner_alone_or_not_at_all(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tabveil.machine.files.os.fsync", full)
+        patch.setattr("tabveil.disk.os.fsync", full)
         with pytest.raises(OSError, match="No space"):
             write(TABLE, tmp_path / f"a{suffix}")
     assert not list(tmp_path.iterdir())

@@ -240,7 +240,8 @@ def _format(version: Any) -> Version:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _promise(content: dict[str, Any]) -> dict[str, Any]:
