@@ -28,6 +28,7 @@ MAY_IMPORT = {
         "columns", "errors", "machine", "metrics", "privacy", "release",
         "schema", "tables",
     },
+    "cards": {"errors", "machine", "privacy", "release", "report"},
     "fitting": {
         "columns", "curator", "engines", "errors", "privacy", "queries", "release", "report",
         "schema", "sources", "tables",
@@ -45,8 +46,8 @@ MAY_IMPORT = {
         "schema",
     },
     "cli": {
-        "audit", "benchmark", "datasets", "discovery", "engines", "errors", "machine", "fitting",
-        "metrics", "privacy", "release", "report", "schema", "sources",
+        "audit", "benchmark", "cards", "datasets", "discovery", "engines", "errors", "fitting",
+        "machine", "metrics", "privacy", "release", "report", "schema", "sources",
     },
 }  # fmt: skip
 

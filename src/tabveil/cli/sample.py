@@ -11,7 +11,7 @@ from tabveil.errors import either
 from tabveil.machine.files import require_new
 from tabveil.release.conditions import spelled_conditions
 from tabveil.release.formats import SUFFIXES
-from tabveil.release.output import write
+from tabveil.release.marks import write_marked
 from tabveil.release.release import STRUCTURE_ONLY
 from tabveil.release.shares import spelled_shares
 
@@ -42,6 +42,9 @@ def sample(
         typer.Option(min=1, help="With --on: how often every combination of its columns comes."),
     ] = 1,
     on: Annotated[str, typer.Option(help="The columns of --at-least, such as age,sex,city.")] = "",
+    mark_column: Annotated[
+        bool, typer.Option("--mark-column", help="Also add a column `synthetic` that is true.")
+    ] = False,
     raw: Annotated[
         bool,
         typer.Option(
@@ -74,7 +77,7 @@ def sample(
             on=[name.strip() for name in on.split(",")] if on else (),
             kind="arrow",
         )
-        write(drawn, file, raw=raw)
+        write_marked(loaded, drawn, file, raw=raw, column=mark_column)
     out.print(f"Wrote {rows:,} synthetic rows to {file}.", markup=False)
     if loaded.independent:
         out.print(STRUCTURE_ONLY, markup=False)
