@@ -22,6 +22,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no modes, pipes or forks")
+
+
+@posix
 def test_a_new_file_is_its_owners_alone(path: Path) -> None:
     os.close(disk.opened(path, NEW))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -49,6 +53,7 @@ def test_a_link_that_appears_between_two_looks_is_refused(
     assert refused.value.errno == errno.ELOOP
 
 
+@posix
 def test_no_folder_or_pipe_is_opened_or_waited_for(path: Path) -> None:
     os.mkfifo(path)
     for place in (path, path.parent):
@@ -113,6 +118,7 @@ def python(*arguments: str) -> None:
 NOT_THERE = "fork or owner or answer_is_used or other_half or without_the_names"
 
 
+@posix
 def test_the_ledger_keeps_its_contract_on_the_other_half_of_the_file() -> None:
     python(
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "without_posix"),
@@ -131,6 +137,7 @@ assert len(names) > 150 and disk.FAR_BEYOND
 """
 
 
+@posix
 def test_everything_is_imported_without_the_names_of_posix() -> None:
     python("-c", EVERYTHING)
 

@@ -2,9 +2,9 @@
 
 Blocks of a page run in order in one empty folder. What a page takes for granted is named in a
 comment on it, `<!-- starts with: people.csv, schema -->`, and made here. `python` and `bash` blocks
-run; `yaml` blocks are schemas, or answers for cards; a block with a file name as its title is written to that file; one
-with the title "prints" must be in what the block before it printed. `text` is for the eye alone,
-and must not hold what could run."""
+run; `yaml` blocks are schemas, or answers for cards; a block with a file name as its title is
+written to that file; one with the title "prints" must be in what the block before it printed.
+`text` is for the eye alone, and must not hold what could run."""
 
 import contextlib
 import io

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "privacy": {"disk", "errors"},
     "columns": {"errors"},
     "schema": {"columns", "errors", "machine"},
-    "sources": {"columns", "errors", "schema"},
+    "sources": {"columns", "errors", "machine", "schema"},
     "engines": {"errors", "machine", "sources"},
     "discovery": {"columns", "engines", "errors", "privacy", "schema", "sources"},
     "datasets": {"errors", "machine", "schema"},
