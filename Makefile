@@ -8,7 +8,7 @@ CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/sources/contributions.
 PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/sources/test_contributions.py \
   tests/test_faults.py tests/columns/test_columns.py tests/tables/test_table.py tests/release/test_statement.py
 
-.PHONY: demo test lowest newest wheels docs release audit attacks coverage mutants format clean browser
+.PHONY: demo test lowest newest wheels docs release container audit attacks coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -25,7 +25,7 @@ lowest newest: %: .venv-%/installed
 
 # Whether every version of Python that pyproject.toml allows finds all packages built, on every system it names.
 wheels: $(VENV)/installed-for-tests
-	$(INSTALL) uv
+	$(INSTALL) --editable '.[release]'
 	@for system in x86_64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc; do \
 	  for version in 3.11 3.12 3.13 3.14; do \
 	    $(BIN)/uv pip compile --quiet --no-build --python-version $$version --python-platform $$system --extra report \
@@ -38,7 +38,7 @@ wheels: $(VENV)/installed-for-tests
 docs: $(VENV)/installed-for-tests
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# A dry run of a release: builds it, checks it, installs it into a clean environment, runs the demo. Uploads nothing.
+# A dry run of a release: builds it, checks it, runs the demo from it: in a clean environment, through pipx run and uvx.
 release: $(VENV)/installed-for-tests
 	$(INSTALL) --editable '.[release]'
 	rm -rf dist && $(BIN)/python -m build --no-isolation
@@ -47,7 +47,22 @@ release: $(VENV)/installed-for-tests
 	  $$clean/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 	    dist/*.whl && \
 	  (cd $$clean && venv/bin/tabveil demo --out demo --rows 2000) && rm -rf $$clean
+	here=$$(pwd) && tried=$$(mktemp -d) && cd $$tried && \
+	  $$here/$(BIN)/pipx run --python $(PYTHON) --pip-args "--constraint $$here/constraints.txt" --spec $$here/dist/*.whl \
+	    tabveil demo --out piped --rows 2000 && \
+	  UV_CONSTRAINT=$$here/constraints.txt $$here/$(BIN)/uvx --python $(PYTHON) --from $$here/dist/*.whl \
+	    tabveil demo --out uved --rows 2000 && cd $$here && rm -rf $$tried
+	$(BIN)/python -c 'from rattler_build import Stage0Recipe, VariantConfig; \
+	  [_] = Stage0Recipe.from_file("conda/recipe.yaml").render(VariantConfig()); print("conda/recipe.yaml can be rendered.")'
+	$(MAKE) container
 	@echo "dist/ holds what could be uploaded."
+
+# The container, where a daemon can build it; elsewhere its file is linted.
+container: $(VENV)/installed-for-tests
+	$(INSTALL) --editable '.[release]'
+	$(BIN)/hadolint Containerfile && echo "Nothing to say about Containerfile."
+	if docker info >/dev/null 2>&1; then docker build -t tabveil -f Containerfile . && docker run --rm tabveil --version; \
+	  else echo "No daemon here: the container was linted, not built."; fi
 
 # Tries to break the privacy claim (about 25 minutes on two free processors), then the long tests, then other versions.
 audit: $(VENV)/installed-for-tests
