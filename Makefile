@@ -8,7 +8,7 @@ CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/sources/contributions.
 PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/sources/test_contributions.py \
   tests/test_faults.py tests/columns/test_columns.py tests/tables/test_table.py tests/release/test_statement.py
 
-.PHONY: demo test lowest newest wheels docs release container audit attacks coverage mutants format clean browser
+.PHONY: demo test lowest newest wheels docs release container audit attacks adapters coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -85,6 +85,20 @@ $(VENV)/outsiders/installed: benchmarks/outsiders/requirements.txt
 $(VENV)/auditorium/installed: benchmarks/outsiders/requirements-auditorium.txt
 	$(PYTHON) -m venv $(VENV)/auditorium
 	$(VENV)/auditorium/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# This package inside others (adapters/), each in an environment of its own: their pins suit nobody else. The last two run
+# ours as a command. Several gigabytes and some minutes, most of them for torch; R runs too where it is installed.
+adapters: $(VENV)/installed-for-tests $(foreach name,sdmetrics sdgym synthcity lomas,$(VENV)/adapter-$(name)/installed)
+	$(VENV)/adapter-sdmetrics/bin/python -W ignore adapters/sdmetrics_report.py
+	$(VENV)/adapter-sdgym/bin/python -W ignore adapters/sdgym_synthesizer.py
+	TABVEIL=$(abspath $(BIN)/tabveil) $(VENV)/adapter-synthcity/bin/python -W ignore adapters/synthcity_plugin.py
+	TABVEIL=$(abspath $(BIN)/tabveil) $(VENV)/adapter-lomas/bin/python -W ignore adapters/lomas_querier.py
+	if command -v Rscript >/dev/null; then TABVEIL=$(abspath $(BIN)/tabveil) Rscript adapters/tabveil.R; fi
+
+$(VENV)/adapter-%/installed: adapters/requirements-%.txt
+	$(PYTHON) -m venv --clear $(VENV)/adapter-$*
+	$(VENV)/adapter-$*/bin/$(PIP) -r $< $(if $(filter $*,sdmetrics sdgym),.)
 	@touch $@
 
 # Which branches of the privacy core the tests reach; fails below all of them.
