@@ -8,7 +8,7 @@ CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/sources/contributions.
 PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/sources/test_contributions.py \
   tests/test_faults.py tests/columns/test_columns.py tests/tables/test_table.py tests/release/test_statement.py
 
-.PHONY: demo test lowest newest docs release audit attacks coverage mutants format clean browser
+.PHONY: demo test lowest newest wheels docs release container audit attacks adapters coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -23,11 +23,22 @@ test: $(VENV)/installed-for-tests browser
 lowest newest: %: .venv-%/installed
 	.venv-$*/bin/python -m pytest -m "not slow" -n 2 $(PRIVACY)
 
+# Whether every version of Python that pyproject.toml allows finds all packages built, on every system it names.
+wheels: $(VENV)/installed-for-tests
+	$(INSTALL) --editable '.[release]'
+	@for system in x86_64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc; do \
+	  for version in 3.11 3.12 3.13 3.14; do \
+	    $(BIN)/uv pip compile --quiet --no-build --python-version $$version --python-platform $$system --extra report \
+	      --constraint constraints.txt pyproject.toml --output-file /dev/null || exit 1; \
+	    echo "$$system, Python $$version: all there"; \
+	  done; \
+	done
+
 # The site, into site/; open site/index.html through any web server (python -m http.server -d site).
 docs: $(VENV)/installed-for-tests
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# A dry run of a release: builds it, checks it, installs it into a clean environment, runs the demo. Uploads nothing.
+# A dry run of a release: builds it, checks it, runs the demo from it: in a clean environment, through pipx run and uvx.
 release: $(VENV)/installed-for-tests
 	$(INSTALL) --editable '.[release]'
 	rm -rf dist && $(BIN)/python -m build --no-isolation
@@ -36,7 +47,22 @@ release: $(VENV)/installed-for-tests
 	  $$clean/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 	    dist/*.whl && \
 	  (cd $$clean && venv/bin/tabveil demo --out demo --rows 2000) && rm -rf $$clean
+	here=$$(pwd) && tried=$$(mktemp -d) && cd $$tried && \
+	  $$here/$(BIN)/pipx run --python $(PYTHON) --pip-args "--constraint $$here/constraints.txt" --spec $$here/dist/*.whl \
+	    tabveil demo --out piped --rows 2000 && \
+	  UV_CONSTRAINT=$$here/constraints.txt $$here/$(BIN)/uvx --python $(PYTHON) --from $$here/dist/*.whl \
+	    tabveil demo --out uved --rows 2000 && cd $$here && rm -rf $$tried
+	$(BIN)/python -c 'from rattler_build import Stage0Recipe, VariantConfig; \
+	  [_] = Stage0Recipe.from_file("conda/recipe.yaml").render(VariantConfig()); print("conda/recipe.yaml can be rendered.")'
+	$(MAKE) container
 	@echo "dist/ holds what could be uploaded."
+
+# The container, where a daemon can build it; elsewhere its file is linted.
+container: $(VENV)/installed-for-tests
+	$(INSTALL) --editable '.[release]'
+	$(BIN)/hadolint Containerfile && echo "Nothing to say about Containerfile."
+	if docker info >/dev/null 2>&1; then docker build -t tabveil -f Containerfile . && docker run --rm tabveil --version; \
+	  else echo "No daemon here: the container was linted, not built."; fi
 
 # Tries to break the privacy claim (about 25 minutes on two free processors), then the long tests, then other versions.
 audit: $(VENV)/installed-for-tests
@@ -59,6 +85,20 @@ $(VENV)/outsiders/installed: benchmarks/outsiders/requirements.txt
 $(VENV)/auditorium/installed: benchmarks/outsiders/requirements-auditorium.txt
 	$(PYTHON) -m venv $(VENV)/auditorium
 	$(VENV)/auditorium/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# This package inside others (adapters/), each in an environment of its own: their pins suit nobody else. The last two run
+# ours as a command. Several gigabytes and some minutes, most of them for torch; R runs too where it is installed.
+adapters: $(VENV)/installed-for-tests $(foreach name,sdmetrics sdgym synthcity lomas,$(VENV)/adapter-$(name)/installed)
+	$(VENV)/adapter-sdmetrics/bin/python -W ignore adapters/sdmetrics_report.py
+	$(VENV)/adapter-sdgym/bin/python -W ignore adapters/sdgym_synthesizer.py
+	TABVEIL=$(abspath $(BIN)/tabveil) $(VENV)/adapter-synthcity/bin/python -W ignore adapters/synthcity_plugin.py
+	TABVEIL=$(abspath $(BIN)/tabveil) $(VENV)/adapter-lomas/bin/python -W ignore adapters/lomas_querier.py
+	if command -v Rscript >/dev/null; then TABVEIL=$(abspath $(BIN)/tabveil) Rscript adapters/tabveil.R; fi
+
+$(VENV)/adapter-%/installed: adapters/requirements-%.txt
+	$(PYTHON) -m venv --clear $(VENV)/adapter-$*
+	$(VENV)/adapter-$*/bin/$(PIP) -r $< $(if $(filter $*,sdmetrics sdgym),.)
 	@touch $@
 
 # Which branches of the privacy core the tests reach; fails below all of them.

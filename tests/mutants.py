@@ -44,6 +44,7 @@ TESTS = {
     "privacy/ledger_file.py": ["tests/privacy/test_ledger.py"],
     "privacy/journal.py": ["tests/privacy/test_ledger.py"],
     "privacy/promise.py": ["tests/privacy/test_door.py", "tests/sources/test_contributions.py"],
+    "privacy/risk.py": ["tests/privacy/test_risk.py"],
     "privacy/door.py": ["tests/privacy/test_door.py"],
     "curator.py": ["tests/test_curator.py"],
     "sources/contributions.py": ["tests/sources/test_contributions.py"],

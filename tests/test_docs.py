@@ -2,9 +2,9 @@
 
 Blocks of a page run in order in one empty folder. What a page takes for granted is named in a
 comment on it, `<!-- starts with: people.csv, schema -->`, and made here. `python` and `bash` blocks
-run; `yaml` blocks are schemas; a block with a file name as its title is written to that file; one
-with the title "prints" must be in what the block before it printed. `text` is for the eye alone,
-and must not hold what could run."""
+run; `yaml` blocks are schemas, or answers for cards; a block with a file name as its title is
+written to that file; one with the title "prints" must be in what the block before it printed.
+`text` is for the eye alone, and must not hold what could run."""
 
 import contextlib
 import io
@@ -25,6 +25,7 @@ import yaml
 
 import tabveil as tv
 from tabveil import cli
+from tabveil.cards import About
 from tabveil.fitting.presets import PRESETS, Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.report.guarantee import Risk
@@ -161,6 +162,8 @@ def test_every_block_of_a_page_does_what_the_page_says(
             printed = run_python(block, world)
         elif block.language == "bash":
             printed = "".join(run_command(line, monkeypatch) for line in commands_of(block))
+        elif block.title == "about.yaml":
+            About.load(block.title)
         elif block.language == "yaml" and "TODO" not in block.text:
             tv.Schema.from_dict(yaml.safe_load(block.text))
 

@@ -66,7 +66,7 @@ EXTENSIONS = (
         "tab_separated.py",
         "release/formats",
         "from tabveil.release.formats import tab_separated\n",
-        "parquet.FORMAT, feather.FORMAT",
+        "parquet.FORMAT,",
         "tab_separated.FORMAT, ",
     ),
 )

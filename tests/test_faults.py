@@ -111,7 +111,7 @@ def test_a_release_that_could_not_be_saved_is_made_again_from_the_same_answers(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tabveil.machine.files._sync_folder", full)
+        patch.setattr("tabveil.machine.files._sync_file", full)
         with pytest.raises(OSError, match="No space"):
             killing.fit(tmp_path)
     spent = killing.charges_in(tmp_path)

@@ -9,9 +9,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
-PARTS = {"src", "tests", "docs", "examples", "benchmarks"}
+PARTS = {"src", "tests", "docs", "examples", "benchmarks", "conda", "adapters"}
 FILES = {"CITATION.cff", "LICENSE", "Makefile", "PKG-INFO", "mkdocs.yml", "pyproject.toml"}
 FILES |= {"constraints.txt", "constraints-lowest.txt", "constraints-newest.txt"}
 
@@ -49,6 +52,17 @@ def test_a_source_archive_holds_nothing_but_what_is_named(built: Path) -> None:
     assert not [
         path for path in data if path.parent != Path("benchmarks/figures")
     ]  # scores, and no rows
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = map(Requirement, [*project["dependencies"], f"python{project['requires-python']}"])
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())
+    wanted = {(each.name, each.specifier) for each in asked}
+    assert {
+        (line.split()[0], SpecifierSet(line.split()[1])) for line in recipe["requirements"]["run"]
+    } == wanted
+    assert recipe["context"]["version"] == project["version"]
 
 
 def test_the_version_is_the_same_wherever_it_stands() -> None:

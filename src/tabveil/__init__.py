@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what ROOMS says, for those who read types; `tests/test_name
     from tabveil.fitting.presets import Effort as Effort
     from tabveil.fitting.presets import Paper as Paper
     from tabveil.fitting.presets import PaperEffort as PaperEffort
+    from tabveil.fitting.presets import Structure as Structure
     from tabveil.fitting.synthesizer import RAP as RAP
     from tabveil.fitting.synthesizer import RAPpp as RAPpp
     from tabveil.metrics import evaluate as evaluate
@@ -52,7 +53,7 @@ ROOMS = {
         "Point",
     ),
     "errors": ("BudgetExceeded", "InvalidInput", "LedgerDamaged", "TabveilError"),
-    "fitting.presets": ("Default", "Effort", "Paper", "PaperEffort"),
+    "fitting.presets": ("Default", "Effort", "Paper", "PaperEffort", "Structure"),
     "fitting.synthesizer": ("RAP", "RAPpp"),
     "metrics": ("evaluate",),
     "privacy": ("Budget", "Ledger", "Relation"),

@@ -246,7 +246,7 @@ def a_cell_stops_a_fit(patch: Patch) -> None:
 
 def cells_depend_on_others(patch: Patch) -> None:
     patch.setattr(
-        "tabveil.sources.frames._from_cells",
+        "tabveil.sources.frames.cells_array",
         lambda cells: pa.array([c if isinstance(c, str) else None for c in cells], pa.string()),
     )
 

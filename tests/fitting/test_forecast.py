@@ -8,11 +8,18 @@ import pytest
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil.datasets import DATASETS
-from tabveil.fitting.forecast import NO_MODEL, epsilon_for, forecast, summary_tables
+from tabveil.fitting.forecast import (
+    NO_MODEL,
+    epsilon_at_risk,
+    epsilon_for,
+    forecast,
+    summary_tables,
+)
 from tabveil.fitting.forecast_page import forecast_page
 from tabveil.fitting.presets import Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.metrics import comparison_of, k_marginal
+from tabveil.privacy import Risk
 from tabveil.tables.table import Codec
 
 CENSUS = DATASETS["census"]
@@ -64,6 +71,37 @@ def test_an_error_out_of_reach_is_refused_with_what_can_be_reached() -> None:
         epsilon_for(CENSUS.schema(), 0.0001, rows=1000)
     with pytest.raises(tv.InvalidInput, match="rows"):
         forecast(CENSUS.schema(), 1.0, rows=0)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"advantage": 0.1},
+        {"caught": 0.05, "accused": 0.01},
+        {"caught": 0.05, "accused": 0.01, "advantage": 0.02},
+    ],
+)
+def test_what_may_be_risked_is_kept_by_the_epsilon_that_is_named(limits: dict) -> None:
+    found = epsilon_at_risk(CENSUS.schema(), **limits, rows=40_000)
+    risk = Risk.of_fit(found.epsilon, found.delta)
+    assert risk.advantage <= limits.get("advantage", 1)
+    assert risk.caught(0.01) <= limits.get("caught", 1)
+    assert found.to_dict()["max_advantage"] == risk.advantage
+    assert f"{risk.guess:.1%}" in str(summary_tables(found)[-1])
+
+
+def test_the_paper_preset_keeps_its_own_delta_when_asked_for_a_risk() -> None:
+    settings = {"rows": 1000, "relation": "substitute", "preset": "paper"}
+    found = epsilon_at_risk(CENSUS.schema(), advantage=0.1, **settings)
+    assert found.delta == 1 / 1000**2 and found.risk.advantage <= 0.1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"advantage": 0.0}, {"caught": 1.0}, {"caught": 0.1, "accused": 2}]
+)
+def test_a_risk_that_is_no_share_is_refused(wrong: dict) -> None:
+    with pytest.raises(tv.InvalidInput, match="between 0 and 1"):
+        epsilon_at_risk(CENSUS.schema(), **wrong)
 
 
 def test_a_plan_is_json_and_lines_for_the_terminal() -> None:

@@ -26,6 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tabveil
+from tabveil import disk
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
 from tabveil.privacy import Budget, Ledger, Place, Relation, rho_of
 from tabveil.privacy.ledger import below
@@ -632,14 +633,14 @@ def test_a_full_disk_while_repairing_is_explained(used, monkeypatch):
 
 
 def test_a_disk_that_cannot_be_read_is_explained(used, monkeypatch):
-    monkeypatch.setattr(os, "pread", failing(1, 2)(os.pread))
+    monkeypatch.setattr(os, "read", failing(1, 2)(os.read))
     for attempt in (lambda: reopened(used), lambda: Ledger.read(used)):
         with pytest.raises(TabveilError, match="cannot be used"):
             attempt()
 
 
 def test_a_file_system_without_locks_is_refused(used, monkeypatch):
-    monkeypatch.setattr("fcntl.flock", failing(1)(lambda handle, operation: None))
+    monkeypatch.setattr("tabveil.disk._lock", failing(1)(lambda handle: None))
     with pytest.raises(TabveilError, match="cannot be locked"):
         reopened(used)
 
@@ -980,7 +981,7 @@ def test_a_changed_answer_does_not_change_what_is_stored(path):
 def test_a_full_disk_for_the_journal_is_explained(path, monkeypatch):
     with Ledger.open(path, "add-remove") as ledger, monkeypatch.context() as patch:
         allowance = ledger.allowance(Fraction(1), "one", request="r")
-        patch.setattr("tabveil.privacy.journal.write_all", failing(1)(lambda handle, line: None))
+        patch.setattr("tabveil.disk.write_all", failing(2)(disk.write_all))
         with pytest.raises(
             TabveilError, match=r"could not be written to the journal .*No space left"
         ):

@@ -15,6 +15,7 @@ from tabveil.release.kinds import KINDS
 from tabveil.release.output import as_kind, write
 from tabveil.schema import Schema
 from tabveil.sources import Source, formats
+from tabveil.sources.databases import DATABASES
 
 FORMULAS = ["=1+1", "@SUM(A1)", "-2+3"]
 TABLE = pa.table({"text": [*FORMULAS, 'é, "x"\n', None], "number": [1, -2, 3, None, 5]})
@@ -54,7 +55,7 @@ def test_a_file_is_there_whole_and_for_its_owner_alone_or_not_at_all(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tabveil.machine.files.os.fsync", full)
+        patch.setattr("tabveil.disk.os.fsync", full)
         with pytest.raises(OSError, match="No space"):
             write(TABLE, tmp_path / f"a{suffix}")
     assert not list(tmp_path.iterdir())
@@ -66,6 +67,20 @@ def test_an_unknown_ending_is_answered_with_those_that_are_known(tmp_path: Path)
     with pytest.raises(InvalidInput, match=re.escape(either(SUFFIXES))):
         write(TABLE, tmp_path / "a.xlsx")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_list_of_formats_in_the_docs_is_the_list_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (`.*?`) \| (.*?) \| (.*?) \|", page, re.MULTILINE)
+    told = {name: parts for parts in lines for name in re.findall(r"`(.*?)`", parts[0])}
+    databases = {f"{name}://" + "/" * (name == "duckdb") for name in DATABASES}
+    assert set(told) == {*SUFFIXES, *formats.FORMATS, *databases}
+    assert {name for name, parts in told.items() if parts[1] != "–"} == {
+        *formats.FORMATS,
+        *databases,
+    }
+    written = {name for name, parts in told.items() if parts[2] != "–"} - databases
+    assert written == set(SUFFIXES)
 
 
 def test_the_command_line_names_every_ending_that_can_be_written_and_read() -> None:

@@ -4,7 +4,6 @@ them."""
 import json
 import re
 import sys
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,8 @@ import pytest
 
 import tabveil as tv
 from report.conftest import TINY, people
-from tabveil.privacy import rho_of
 from tabveil.report import NOT_PRIVATE, SECTIONS, page
 from tabveil.report.evidence import Evidence, cramers_v
-from tabveil.report.guarantee import Risk
 from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame
 from test_secrets import SCHEMA as SECRET_SCHEMA
@@ -178,30 +175,6 @@ def test_dependence_is_nothing_for_strangers_and_one_for_twins() -> None:
     one, two = random.integers(0, 4, (2, 20_000))
     assert cramers_v(one, two) < 0.03 and cramers_v(one, one) == pytest.approx(1)
     assert cramers_v(one, np.zeros(20_000, int)) == 0
-
-
-# -- risk ------------------------------------------------------------------------------------------
-
-
-def test_risk_follows_the_definition_of_differential_privacy() -> None:
-    risk = Risk([(np.log(3), 0.0)])
-    assert risk.guess == pytest.approx(0.75)  # e^ε / (1 + e^ε)
-    assert risk.caught(0.01) == pytest.approx(0.03) and risk.caught(1.0) == 1
-    assert Risk([(0.0, 0.0)]).guess == 0.5
-
-
-def test_exact_accounting_never_claims_less_than_a_gaussian_attacker_reaches() -> None:
-    # A Gaussian mechanism with ρ has μ = √(2ρ): no bound that holds for all may be below its
-    # trade-off.
-    from scipy.stats import norm
-
-    for epsilon in (0.1, 1.0, 10.0):
-        rho = rho_of(epsilon, 1e-9)
-        worst, reach = Risk.of_spending(Fraction(rho), epsilon, 1e-9), np.sqrt(2 * float(rho))
-        assert worst.guess >= norm.cdf(reach / 2)
-        for accused in (0.001, 0.01, 0.1, 0.5):
-            assert worst.caught(accused) >= norm.cdf(norm.ppf(accused) + reach)
-            assert worst.caught(accused) <= Risk([(epsilon, 1e-9)]).caught(accused)
 
 
 def test_numbers_are_written_for_people() -> None:

@@ -14,7 +14,7 @@ PAGES = ("releasable", "internal", "plan")
 SECTIONS = {
     "releasable": {"about", "guarantee", "ledger", "columns", "pairs", "tasks", "measured", "cite"},
     "internal": {"summary", "columns", "pairs", "queries", "models", "attacks"},
-    "plan": {"overview", "spending", "columns", "pairs"},
+    "plan": {"overview", "risk", "spending", "columns", "pairs"},
 }
 SCREENS = [(360, "light"), (360, "dark"), (1440, "light"), (1440, "dark")]
 

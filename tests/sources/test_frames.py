@@ -6,6 +6,7 @@ import tempfile
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -74,6 +75,14 @@ def saved(tmp_path, name):
         FRAME.to_parquet(path)
     elif name.endswith((".feather", ".arrow")):
         FRAME.to_feather(path, chunksize=2)
+    elif name.endswith(".jsonl"):
+        FRAME.to_json(path, orient="records", lines=True)
+    elif name.endswith(".xlsx"):
+        FRAME.to_excel(path, index=False)
+    elif name.endswith(".duckdb"):
+        with duckdb.connect(path) as database:
+            database.register("given", FRAME)
+            database.execute("CREATE TABLE people AS SELECT * FROM given")
     else:
         FRAME.to_csv(path, index=False)
     return path
@@ -212,7 +221,7 @@ def written(path, content):
 
 def test_paths_that_are_no_tables_are_refused(tmp_path):
     assert "does not exist" in refusal(tmp_path / "none.csv")
-    assert "unknown extension" in refusal(tmp_path / "a.xlsx")
+    assert "unknown extension" in refusal(tmp_path / "a.ods")
     assert "is an empty file" in refusal(written(tmp_path / "a.csv", b""))
     assert "is an empty file" in refusal(written(tmp_path / "a.parquet", b""))
     assert "no readable header" in refusal(written(tmp_path / "b.csv", b"\n\n"))
@@ -221,6 +230,9 @@ def test_paths_that_are_no_tables_are_refused(tmp_path):
         written(tmp_path / "b.parquet", CANARY.encode() * 99)
     )
     assert "not a readable Arrow file" in refusal(written(tmp_path / "b.arrow", CANARY.encode()))
+    assert "not a readable Excel file" in refusal(written(tmp_path / "b.xlsx", CANARY.encode()))
+    assert "not begin with a JSON object" in refusal(written(tmp_path / "b.jsonl", CANARY.encode()))
+    assert "as a DuckDB file" in refusal(written(tmp_path / "b.duckdb", CANARY.encode()))
     (tmp_path / "empty").mkdir()
     assert "holds no .parquet files" in refusal(tmp_path / "empty")
 
@@ -242,7 +254,7 @@ def test_damaged_files_are_refused_without_their_content(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data", [None, [1], {"a": [1]}, np.zeros(3), FRAME["age"], pl.LazyFrame(), 7]
+    "data", [None, [1], {"a": [1]}, np.zeros(3), FRAME["age"], pl.Series([1]), 7]
 )
 def test_what_is_no_table_is_refused(data):
     assert "is not a table that can be read" in refusal(data)

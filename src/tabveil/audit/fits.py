@@ -26,7 +26,15 @@ from tabveil.audit.worlds import (
     World,
 )
 from tabveil.discovery import found_document, infer_schema
-from tabveil.fitting.presets import PRESETS, Default, Effort, Paper, PaperEffort, Preset
+from tabveil.fitting.presets import (
+    PRESETS,
+    Default,
+    Effort,
+    Paper,
+    PaperEffort,
+    Preset,
+    Structure,
+)
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.synthesizer import RAPpp, fit_with_noise
 from tabveil.privacy import Ledger, Mechanism, Noise, Relation, epsilon_of
@@ -49,6 +57,7 @@ HASTY: dict[str, Preset] = {
     "paper": Paper(
         thresholds=40, threshold_epochs=2, picks=2, effort=PaperEffort(rows=8, annealing=ONE_STEP)
     ),
+    "structure": Structure(),
 }
 PATIENT = Default(
     rounds=2, effort=Effort(rows=60, between_rounds=SOME_STEPS, at_the_end=SOME_STEPS)
@@ -70,6 +79,7 @@ def jobs(size: Size) -> list[Job]:
     white += [WhiteBox("default", w, r, 4.0, runs) for w in OTHERS for r in w.relations]
     white += [WhiteBox("paper", EXTREME, relation, 4.0, size.runs) for relation in Relation]
     white += [WhiteBox("paper", TYPES, relation, 4.0, runs) for relation in Relation]
+    white += [WhiteBox("structure", TYPES, relation, 4.0, runs) for relation in Relation]
     # A search hands counts of the values it meets to the noise, so both tables must hold the same
     # ones; how often it names one that only the target holds is counted by `LoneValue`.
     white += [
@@ -84,7 +94,7 @@ def jobs(size: Size) -> list[Job]:
     return [*white, *used, *black, *(WholeCost(relation) for relation in Relation)]
 
 
-USED = (("default", TYPES, 1), ("default", MANY, 1), ("paper", TYPES, 10))
+USED = (("default", TYPES, 1), ("default", MANY, 1), ("paper", TYPES, 10), ("structure", TYPES, 1))
 """Presets as they are, on some worlds, and how much slower each is than the first.
 
 Small worlds, and one with enough columns and rows for every rule of the presets.

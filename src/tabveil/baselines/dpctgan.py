@@ -71,7 +71,7 @@ class DpCtgan(Baseline):
         # Mode 0700: it holds rows.
         with tempfile.TemporaryDirectory(prefix="tabveil-dpctgan-") as name:
             folder = Path(name)
-            (folder / "asked.json").write_text(json.dumps(asked))
+            (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
             pq.write_table(_as_arrow(parts), folder / "rows.parquet")
             ended = subprocess.run(
                 [str(python), "-W", "ignore", str(SCRIPT), str(folder)],
@@ -90,7 +90,7 @@ class DpCtgan(Baseline):
                     "Install it again with: tabveil bench --install dpctgan",
                 )
             made = pd.read_parquet(folder / "made.parquet").to_numpy()
-            spent = json.loads((folder / "spent.json").read_text())
+            spent = json.loads((folder / "spent.json").read_text(encoding="utf-8"))
         axes = len(codec.domain.sizes)
 
         def draw(rows: int, random: np.random.Generator) -> pa.Table:

@@ -17,7 +17,7 @@ def main(folder: Path) -> None:
     from snsynth.transform import MinMaxTransformer, OneHotEncoder
     from snsynth.transform.table import TableTransformer
 
-    asked = json.loads((folder / "asked.json").read_text())
+    asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
     rows = pd.read_parquet(folder / "rows.parquet")
     transformers = []
     for size in asked["sizes"]:  # told beforehand, so that nothing is learnt from the rows
@@ -62,7 +62,7 @@ def main(folder: Path) -> None:
     made = pd.DataFrame(np.asarray(model.sample(asked["rows"])), columns=rows.columns)
     made.astype(float).to_parquet(folder / "made.parquet", index=False)
     told = {"epsilon": spent(epochs, noise), "epochs": epochs, "noise": noise}
-    (folder / "spent.json").write_text(json.dumps(told))
+    (folder / "spent.json").write_text(json.dumps(told), encoding="utf-8")
 
 
 if __name__ == "__main__":

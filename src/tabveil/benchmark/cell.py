@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import platform
-import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ import numpy as np
 from tabveil.baselines import BASELINES, baseline_named
 from tabveil.benchmark.experiment import Cell
 from tabveil.machine.files import atomic_write
+from tabveil.machine.memory import peak_gigabytes
 from tabveil.machine.processors import cores
 from tabveil.metrics import comparison_of, kolmogorov_smirnov, models, queries, scores_of
 from tabveil.privacy import Relation
@@ -44,9 +44,7 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
     worked = processor_seconds() - worked
     with timed(seconds, "sample"):
         synthetic = fitted.sample(cell.synthetic_rows, cell.seed)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + (
-        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    )
+    memory = peak_gigabytes()
     with timed(seconds, "score"):
         comparison = comparison_of(
             table.train,
@@ -66,7 +64,7 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
         "scores": [asdict(score) for score in scores],
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
         "processor_seconds": round(worked, 1),
-        "gigabytes": round(memory / 1e6, 3),
+        "gigabytes": round(memory, 3),
         "privacy": {
             "epsilon": budget.epsilon,
             "delta": budget.delta,

@@ -146,7 +146,7 @@ def give_up(out: Path, one: Running) -> None:
 
 def last_words(one: Running) -> str:
     """The last line that a process wrote before it failed."""
-    lines = one.log.read_text(errors="replace").strip().splitlines()
+    lines = one.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     told = [line for line in lines if line.startswith(("tabveil.errors", "Hint:"))]
     return " ".join(told[-2:]) if told else (lines[-1] if lines else "ended without a word")
 

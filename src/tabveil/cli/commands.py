@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": "evaluate.evaluate",
     "audit": "audit.audit",
     "report": "report.report",
+    "card": "card.card",
     "plan": "plan.plan",
     "bench": "bench.bench",
     "ledger new": "ledger.new_ledger",

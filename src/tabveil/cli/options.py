@@ -22,12 +22,11 @@ Delta = Annotated[
     typer.Option(help="The privacy budget δ. [default: 1e-9; 1/n² for paper with substitute]"),
 ]
 READABLE = f"A {either(FORMATS)} file"
-Data = Annotated[Path, typer.Argument(help=f"{READABLE}, or a folder of Parquet files.")]
+PLACES = "a folder of Parquet files (also s3://...), a database's address"
+Data = Annotated[str, typer.Argument(help=f"{READABLE}, or {PLACES}.")]
 Table = Annotated[
     str,
-    typer.Argument(
-        help=f"{READABLE}, a folder of Parquet files (also s3://...), or a Spark table."
-    ),
+    typer.Argument(help=f"{READABLE}, {PLACES}, or a Spark table."),
 ]
 LedgerFile = Annotated[
     Path | None,

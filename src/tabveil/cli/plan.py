@@ -26,6 +26,17 @@ def plan(
         float | None,
         typer.Option("--want-error", help="Find the ε for this mean error instead, e.g. 0.01."),
     ] = None,
+    max_advantage: Annotated[
+        float | None,
+        typer.Option(help="Find the largest ε that gives attackers no larger advantage, e.g. 0.1."),
+    ] = None,
+    max_tpr: Annotated[
+        float | None,
+        typer.Option(help="Find the largest ε at which no larger share is found out, e.g. 0.05."),
+    ] = None,
+    fpr: Annotated[
+        float, typer.Option(help="For --max-tpr: the share of strangers who are accused.")
+    ] = 0.01,
     file: Annotated[Path | None, typer.Option("-o", "--out", help="Also write a page.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,11 +44,13 @@ def plan(
 
     Example: `tabveil plan --schema schema.yaml --epsilon 1 --rows 50000`
     """
-    from tabveil.fitting.forecast import epsilon_for, forecast, summary_tables
+    from tabveil.fitting.forecast import epsilon_at_risk, epsilon_for, forecast, summary_tables
 
-    if (epsilon is None) == (want_error is None):
+    at_risk = None if max_advantage is None and max_tpr is None else (max_advantage, max_tpr)
+    if [epsilon, want_error, at_risk].count(None) != 2:
         raise InvalidInput(
-            "A plan needs either an ε or a wanted error.", "Give --epsilon or --want-error."
+            "A plan needs one of three things: an ε, a wanted error, or what may be risked.",
+            "Give --epsilon, or --want-error, or --max-advantage and --max-tpr.",
         )
     if file:
         require_new(file)
@@ -51,6 +64,10 @@ def plan(
     }
     if want_error is not None:
         found = epsilon_for(declared, want_error, **settings)
+    elif at_risk is not None:
+        found = epsilon_at_risk(
+            declared, advantage=max_advantage, caught=max_tpr, accused=fpr, **settings
+        )
     else:
         found = forecast(declared, epsilon or 0.0, **settings)
     if file:

@@ -11,7 +11,9 @@ from tabveil.errors import either
 from tabveil.machine.files import require_new
 from tabveil.release.conditions import spelled_conditions
 from tabveil.release.formats import SUFFIXES
-from tabveil.release.output import write
+from tabveil.release.marks import write_marked
+from tabveil.release.release import STRUCTURE_ONLY
+from tabveil.release.shares import spelled_shares
 
 
 def sample(
@@ -29,6 +31,20 @@ def sample(
             help="Only rows with sex=F, sex=F|M, age=30..40 or wage=missing; repeat for more."
         ),
     ] = None,
+    shares: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Other shares than the table had: sex=F:0.6 or city=Bern:0.2,Oslo:0.3; repeat."
+        ),
+    ] = None,
+    at_least: Annotated[
+        int,
+        typer.Option(min=1, help="With --on: how often every combination of its columns comes."),
+    ] = 1,
+    on: Annotated[str, typer.Option(help="The columns of --at-least, such as age,sex,city.")] = "",
+    mark_column: Annotated[
+        bool, typer.Option("--mark-column", help="Also add a column `synthetic` that is true.")
+    ] = False,
     raw: Annotated[
         bool,
         typer.Option(
@@ -45,13 +61,26 @@ def sample(
     Example: `tabveil sample release -n 10000 -o synthetic.csv`
 
     Example: `tabveil sample release -n 1000 --where sex=F --where age=30..40 -o women.csv`
+
+    Example: `tabveil sample release -n 1000 --shares sex=F:0.6 --at-least 3 --on sex,city`
     """
     require_new(file)
     loaded = tv.load(release)
     wanted = spelled_conditions(where or (), loaded.schema)
     with err.status("Drawing rows ..."):
-        write(loaded.sample(rows, seed=seed, where=wanted, kind="arrow"), file, raw=raw)
+        drawn = loaded.sample(
+            rows,
+            seed=seed,
+            where=wanted,
+            shares=spelled_shares(shares or (), loaded.schema),
+            at_least=at_least,
+            on=[name.strip() for name in on.split(",")] if on else (),
+            kind="arrow",
+        )
+        write_marked(loaded, drawn, file, raw=raw, column=mark_column)
     out.print(f"Wrote {rows:,} synthetic rows to {file}.", markup=False)
+    if loaded.independent:
+        out.print(STRUCTURE_ONLY, markup=False)
     if wanted:
         left, of = loaded.effective_rows(wanted), loaded.probabilities.shape[1]
         out.print(

@@ -75,7 +75,7 @@ def init_schema(
             "--public copies for free what --epsilon would pay for.", "Give one of them."
         )
     else:
-        ledger = ledger or ledger_beside(str(data))
+        ledger = ledger or ledger_beside(data)
         say_spent_before(ledger)
         draft = found_document(
             _named(data, header),
@@ -111,7 +111,7 @@ def _drafted(table: object, public: bool, person: dict[str, Any] | None) -> dict
     return draft
 
 
-def _named(data: Path, header: bool) -> object:
+def _named(data: str, header: bool) -> object:
     """The table; where its first line looks like data, its owner says if that holds the names."""
     table = opened(data)
     question = f"The first line of {table.what} looks like data. Does it hold the column names?"

@@ -6,11 +6,12 @@ from pathlib import Path
 from tabveil.cli.consoles import say
 from tabveil.errors import TabveilError
 from tabveil.privacy import DELTA, Ledger, epsilon_of, rounded_up
+from tabveil.sources.address import Address
 
 
 def ledger_beside(data: str) -> Path:
     """The ledger of a table unless another is named: beside it, where the next fit finds it."""
-    path = Path(data.removeprefix("file://"))
+    path = Address.of(data).local
     # A table in a cluster or in a cloud has no place on this machine:
     # its ledger lies where one works.
     return path.with_name(path.name + ".ledger") if path.exists() else Path(path.name + ".ledger")

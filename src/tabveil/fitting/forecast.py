@@ -19,7 +19,7 @@ from tabveil.fitting.grouping import grouping_cost, grouping_spending, widest
 from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.ranks import LEVELS
 from tabveil.fitting.spending import CountedColumn, Outlook
-from tabveil.privacy import Budget, Protection, Relation
+from tabveil.privacy import Budget, Protection, Relation, Risk, epsilon_within
 from tabveil.schema import Schema
 
 SHOWN = 8  # lines of columns and pairs on the terminal
@@ -124,6 +124,11 @@ class Forecast:
             raise InvalidInput(NO_MODEL, "Ask about the default preset.")
         return self.expected.error
 
+    @property
+    def risk(self) -> Risk:
+        """What the best possible attacker could do with the release."""
+        return Risk.of_fit(self.epsilon, self.delta)
+
     def to_dict(self) -> dict[str, Any]:
         """A form for JSON; null where nothing is predicted."""
         found = self.expected
@@ -133,6 +138,8 @@ class Forecast:
             "relation": self.relation,
             "rows": self.rows,
             "rho": self.rho,
+            "max_advantage": self.risk.advantage,
+            "max_tpr_at_fpr_0.01": self.risk.caught(0.01),
             "predicted_error": found and found.error,
             "predicted_k_marginal_2": found and found.score,
             "tables_measured": found and found.measured,
@@ -201,6 +208,36 @@ def epsilon_for(schema: Schema, error: float, **settings: Any) -> Forecast:
     return forecast(schema, math.ceil(best.epsilon * digits) / digits, **settings)
 
 
+def epsilon_at_risk(
+    schema: Schema,
+    *,
+    advantage: float | None = None,
+    caught: float | None = None,
+    accused: float = 0.01,
+    **settings: Any,
+) -> Forecast:
+    """The forecast with the largest ε that leaves the best possible attacker no more than this.
+
+    `advantage` limits by how much members found out may exceed strangers accused; `caught` limits
+    the members found out while a share `accused` of strangers is.
+    """
+    limits = {"advantage": advantage, "share of strangers accused": accused, "share found": caught}
+    for name, limit in limits.items():
+        if limit is not None and not 0 < limit < 1:
+            raise InvalidInput(f"The {name} is {limit:g}, but must be between 0 and 1.", RISK_HINT)
+
+    def allowed(risk: Risk) -> bool:
+        return (advantage is None or risk.advantage <= advantage) and (
+            caught is None or risk.caught(accused) <= caught
+        )
+
+    delta = forecast(schema, 1.0, **settings).delta
+    return forecast(schema, epsilon_within(delta, allowed), **{**settings, "delta": delta})
+
+
+RISK_HINT = "Such as an advantage of 0.1, or 0.05 found while 0.01 of strangers are accused."
+
+
 def summary_tables(found: Forecast) -> list[Grid | str]:
     """The forecast for the terminal: what is bought, worst columns and pairs, the bottom line."""
     spending = Grid(
@@ -211,8 +248,17 @@ def summary_tables(found: Forecast) -> list[Grid | str]:
         spending.add_row(part.purpose, part.asked, f"{part.share:.1%}", noise)
     budget = f"ε = {found.epsilon:g}, δ = {found.delta:g}, about {found.rows:,} rows: "
     if found.expected is None:
-        return [spending, f"{budget}{found.rounds} rounds.\n{NO_MODEL}"]
-    return [spending, *_worst(found.expected), budget + _bottom_line(found.expected, found.rounds)]
+        return [spending, f"{budget}{found.rounds} rounds.\n{_at_risk(found.risk)}\n{NO_MODEL}"]
+    bottom_line = f"{_bottom_line(found.expected, found.rounds)}\n{_at_risk(found.risk)}"
+    return [spending, *_worst(found.expected), budget + bottom_line]
+
+
+def _at_risk(risk: Risk) -> str:
+    return (
+        f"An attacker who knows all other rows is right about one at most {risk.guess:.1%} of the "
+        f"time (a coin: 50%) and finds at most {risk.caught(0.01):.1%} of people while accusing 1% "
+        "of strangers."
+    )
 
 
 def _worst(found: Expected) -> list[Grid | str]:

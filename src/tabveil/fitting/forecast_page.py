@@ -3,6 +3,7 @@
 import pandas as pd
 
 from tabveil.fitting.forecast import NO_MODEL, Expected, Forecast
+from tabveil.report.guarantee import risks
 from tabveil.report.page import Chart, Figures, Grid, Note, Page, Prose, Section
 from tabveil.report.pairs import heat_map
 from tabveil.report.plot import FIRST, altair
@@ -25,9 +26,15 @@ def forecast_page(found: Forecast) -> Page:
 def _sections(found: Forecast) -> list[Section]:
     expected = found.expected
     if expected is None:
-        return [Section("overview", "What to expect", [Note(NO_MODEL)]), _spending(found)]
+        overview = Section("overview", "What to expect", [Note(NO_MODEL)])
+        return [overview, _risk(found), _spending(found)]
     pairs = [_pairs(expected)] if expected.pairs else []
-    return [_overview(expected), _spending(found), _columns(expected), *pairs]
+    return [_overview(expected), _risk(found), _spending(found), _columns(expected), *pairs]
+
+
+def _risk(found: Forecast) -> Section:
+    frame = risks(found.epsilon, found.delta, found.risk, "this plan, exact")
+    return Section("risk", "What may be risked", [frame])
 
 
 def _overview(found: Expected) -> Section:

@@ -101,13 +101,24 @@ class RAPpp:
         return fit_with_noise(self, data, OpenDPNoise(), watch=watch, save=save)
 
     def sample(
-        self, rows: int = 1000, *, seed: int | None = None, where: Mapping[str, Any] | None = None
+        self,
+        rows: int = 1000,
+        *,
+        seed: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        shares: Mapping[str, Mapping[Any, float]] | None = None,
+        at_least: int = 1,
+        on: Sequence[str] = (),
     ) -> Any:
         """Synthetic rows, as the kind of table that was fitted; free, any number of times.
 
-        `where` asks for rows of one sort, such as {"sex": "F", "age": (30, 40)}.
+        `where` asks for rows of one sort, such as {"sex": "F", "age": (30, 40)}; `shares` for other
+        shares than the table had, such as {"sex": {"F": 0.6}}; `at_least` and `on` for rows of
+        which no combination of some columns is rarer than that.
         """
-        return self._fitted().sample(rows, seed=seed, where=where)
+        return self._fitted().sample(
+            rows, seed=seed, where=where, shares=shares, at_least=at_least, on=on
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the release as a folder of JSON and npz."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from tabveil import disk
 from tabveil.errors import InvalidInput
 
 
@@ -23,12 +24,12 @@ def atomic_write(path: str | Path, content: bytes | Callable[[BinaryIO], None]) 
             else:
                 file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            disk.sync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    disk.sync_folder(path.parent)
 
 
 @contextmanager
@@ -43,13 +44,13 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
             if file.is_file():
                 file.chmod(0o600)
                 _sync_file(file)
-        _sync_folder(temporary)
+        disk.sync_folder(temporary)
         require_new(path)
         os.rename(temporary, path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    _sync_folder(path.parent)
+    disk.sync_folder(path.parent)
 
 
 def require_new(path: str | Path) -> None:
@@ -71,13 +72,5 @@ def _require_folder(folder: Path) -> None:
 
 
 def _sync_file(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with path.open("r+b") as file:
+        disk.sync(file.fileno())

@@ -17,6 +17,7 @@ from tabveil.privacy.ledger_file import Charge
 from tabveil.privacy.mechanism import Mechanism
 from tabveil.privacy.noise import Noise, OpenDPNoise
 from tabveil.privacy.promise import ONE_ROW, Promise, Protection, relation_named
+from tabveil.privacy.risk import Risk, epsilon_within
 
 __all__ = [
     "DELTA",
@@ -34,8 +35,10 @@ __all__ = [
     "Promise",
     "Protection",
     "Relation",
+    "Risk",
     "delta_of",
     "epsilon_of",
+    "epsilon_within",
     "gaussian_scale",
     "relation_named",
     "rho_of",

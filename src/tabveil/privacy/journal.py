@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabveil import disk
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.privacy.ledger_file import (
     Charge,
@@ -17,10 +18,7 @@ from tabveil.privacy.ledger_file import (
     digest,
     line_of,
     open_own,
-    read_all,
     record_in,
-    sync_folder,
-    write_all,
 )
 
 Integers = NDArray[np.int64]
@@ -65,12 +63,12 @@ class Journal:
         try:
             handle = open_own(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, "journal")
             try:
-                write_all(handle, line_of(_to_json(bought)))
-                os.fsync(handle)
+                disk.write_all(handle, line_of(_to_json(bought)))
+                disk.sync(handle)
             finally:
                 os.close(handle)
             if not self.bought:
-                sync_folder(self.path)
+                disk.sync_folder(self.path.parent)
         except OSError as error:
             raise TabveilError(
                 f"An answer could not be written to the journal {self.path} ({error.strerror}).",
@@ -83,20 +81,20 @@ class Journal:
     def remove(self) -> None:
         """The fit is over: forget its answers."""
         self.path.unlink(missing_ok=True)
-        sync_folder(self.path)
+        disk.sync_folder(self.path.parent)
 
     def _read(self) -> list[Bought]:
         if not os.path.lexists(self.path):
             return []
         handle = open_own(self.path, os.O_RDWR, "journal")
         try:
-            content = read_all(handle)
+            content = disk.read_all(handle)
             lines = content.split(b"\n")
             # A killed run leaves a last line without its end; its answer was not used by anyone.
             torn = lines.pop()
             if torn:
                 os.ftruncate(handle, len(content) - len(torn))
-                os.fsync(handle)
+                disk.sync(handle)
         finally:
             os.close(handle)
         return [self._parsed(line, number) for number, line in enumerate(lines, start=1)]

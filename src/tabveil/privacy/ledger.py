@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tabveil import disk
 from tabveil.errors import BudgetExceeded, InvalidInput, LedgerDamaged, TabveilError
 from tabveil.privacy.budget import Budget, Relation, rho_of
 from tabveil.privacy.journal import Bought, Integers, Journal, hash_of
@@ -24,7 +25,6 @@ from tabveil.privacy.ledger_file import (
     now,
     parse,
     public,
-    read_all,
     readable,
     text,
 )
@@ -79,7 +79,7 @@ class Ledger:
     def read(cls, path: str | Path) -> "Ledger":
         """What the ledger at `path` says now; takes no lock, writes nothing, accepts no charge."""
         with explained(path), readable(Path(path)) as handle:
-            account, _ = parse(read_all(handle), Path(path))
+            account, _ = parse(disk.read_all(handle), Path(path))
         if account is None:
             raise LedgerDamaged(
                 f"{path} is empty: it holds no ledger yet.", "Was this the right file?"

@@ -1,13 +1,11 @@
 """A ledger on disk: locked, chained lines that survive kills, full disks and curious editors."""
 
 import errno
-import fcntl
 import hashlib
 import json
 import math
 import os
 import re
-import stat
 import time
 import weakref
 from collections.abc import Iterator, Mapping
@@ -18,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from tabveil import disk
 from tabveil.errors import InvalidInput, LedgerDamaged, TabveilError
 from tabveil.privacy.budget import Budget, Relation
 
@@ -74,26 +73,14 @@ class LedgerFile:
         self.path, self.owner = path, os.getpid()
         self.length, self.usable = 0, True
         self.lines: list[str] = []  # hashes; shared with the account
-        self.handle = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        self.handle = _locked(path)
         # A ledger that is dropped without close() must not keep its lock until the program ends.
         self._release = weakref.finalize(self, _unlock, self.handle, self.owner)
-        try:
-            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self.close()
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                problem, hint = (
-                    "is in use by another run",
-                    "Wait for that run to end, then try again.",
-                )
-            else:
-                problem, hint = f"cannot be locked ({error.strerror})", "Keep it on a local disk."
-            raise TabveilError(f"The ledger {path} {problem}.", hint) from None
 
     def start_account(self, account: Account) -> Account:
         """Begin an empty file."""
         self.lines = account.lines
-        os.fchmod(self.handle, 0o600)
+        disk.keep_to_owner(self.handle)
         header = {
             "format": FORMAT,
             "version": VERSION,
@@ -102,12 +89,12 @@ class LedgerFile:
             "when": now(),
         }
         self._append(line_of(header | {"salt": _salt()}), "The first line")
-        sync_folder(self.path)
+        disk.sync_folder(self.path.parent)
         return account
 
     def continue_account(self) -> Account | None:
         """What an existing file holds, its torn last line repaired; None if there is nothing."""
-        content = read_all(self.handle)
+        content = disk.read_all(self.handle)
         account, good = parse(content, self.path)
         self.lines = account.lines if account else []
         self.length = len(content)
@@ -119,7 +106,7 @@ class LedgerFile:
         if good < len(content):
             try:
                 os.ftruncate(self.handle, good)
-                os.fsync(self.handle)
+                disk.sync(self.handle)
             except OSError as error:
                 raise self._unwritable(
                     "A repair of the last line", error, "It may still need it."
@@ -156,12 +143,12 @@ class LedgerFile:
         # It stays so if anything below is cut short in a way that we cannot undo.
         self.usable = False
         try:
-            write_all(self.handle, line)
-            os.fsync(self.handle)
+            disk.write_all(self.handle, line)
+            disk.sync(self.handle)
         except OSError as error:
             try:
                 os.ftruncate(self.handle, self.length)
-                os.fsync(self.handle)
+                disk.sync(self.handle)
             except OSError:
                 raise self._unwritable(what, error, "This run will charge nothing more.") from error
             self.usable = True
@@ -316,13 +303,15 @@ def digest(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-# The file system, in the few calls that matter.
+# Opening and closing, in words that people can use.
 
 
 def open_own(path: Path, flags: int, what: str = "ledger") -> int:
     """A handle on an ordinary file of the owner's; no link is followed."""
     try:
-        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+        return disk.opened(path, flags)
+    except disk.NotOrdinary:
+        problem, hint = "must be an ordinary file", "Choose another path."
     except OSError as error:
         if error.errno == errno.ELOOP:
             problem, hint = "must not be a symbolic link", "Name the file that it points to."
@@ -331,11 +320,19 @@ def open_own(path: Path, flags: int, what: str = "ledger") -> int:
                 f"cannot be opened ({error.strerror})",
                 "Check the folder and its permissions, or name another place with --ledger.",
             )
-        raise InvalidInput(f"The {what} {path} {problem}.", hint) from None
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise InvalidInput(f"The {what} {path} must be an ordinary file.", "Choose another path.")
-    return handle
+    raise InvalidInput(f"The {what} {path} {problem}.", hint)
+
+
+def _locked(path: Path) -> int:
+    handle = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    try:
+        if disk.lock(handle):
+            return handle
+        problem, hint = "is in use by another run", "Wait for that run to end, then try again."
+    except OSError as error:
+        problem, hint = f"cannot be locked ({error.strerror})", "Keep it on a local disk."
+    os.close(handle)
+    raise TabveilError(f"The ledger {path} {problem}.", hint)
 
 
 @contextmanager
@@ -357,34 +354,12 @@ def explained(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def sync_folder(path: Path) -> None:
-    """Make the name of a file, or that it is gone, survive a power cut."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def _unlock(handle: int, owner: int) -> None:
     # A forked child shares its parent's lock: it must not end it,
     # and must not keep it after the parent did.
     if os.getpid() == owner:
-        fcntl.flock(handle, fcntl.LOCK_UN)
+        disk.unlock(handle)
     os.close(handle)
-
-
-def read_all(handle: int) -> bytes:
-    chunks, offset = [], 0
-    while chunk := os.pread(handle, 1 << 20, offset):
-        chunks.append(chunk)
-        offset += len(chunk)
-    return b"".join(chunks)
-
-
-def write_all(handle: int, line: bytes) -> None:
-    while line:
-        line = line[os.write(handle, line) :]
 
 
 # How a refusal reads, and what may be written down.

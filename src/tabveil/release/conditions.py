@@ -113,7 +113,7 @@ class Chances:
         self.probabilities = probabilities.astype(np.float64) if conditions else probabilities
         self.numbers = numbers
         self.weights = np.ones(probabilities.shape[1])
-        self.allowed: dict[str, np.ndarray] = {}
+        self.allowed: dict[str, np.ndarray] = {}  # weights of values behind codes of groups
         for condition in conditions:
             self.weights = self.weights * self._met(condition)
 
@@ -122,6 +122,31 @@ class Chances:
         """(Σw)²/Σw²: how many equally likely relaxed rows the conditions leave."""
         total = self.weights.sum()
         return float(total**2 / (self.weights**2).sum()) if total > 0 else 0.0
+
+    def shares(self, name: str) -> np.ndarray:
+        """Which share of all rows each code of a categorical column will have."""
+        start, size = self._place(name)
+        part = self.probabilities[start : start + size]
+        whole = np.maximum(part.sum(axis=0), 1e-300)
+        codes = part / whole @ (self.weights / self.weights.sum())
+        grouping = self.codec.groupings.get(name)
+        if grouping is None:
+            return codes
+        inside = grouping.chances * self.allowed.get(name, 1.0)
+        groups = np.bincount(grouping.group, inside, minlength=size)[grouping.group]
+        return codes[grouping.group] * inside / np.maximum(groups, 1e-300)
+
+    def scale(self, name: str, factors: np.ndarray) -> None:
+        """Make each code of a categorical column so many times as frequent as it was."""
+        self.probabilities = self.probabilities.astype(np.float64, copy=False)
+        grouping = self.codec.groupings.get(name)
+        if grouping is not None:
+            before = grouping.chances * self.allowed.get(name, 1.0)
+            self.allowed[name] = self.allowed.get(name, 1.0) * factors
+            after = grouping.chances * self.allowed[name]
+            sums = [np.bincount(grouping.group, w, len(grouping.names)) for w in (after, before)]
+            factors = sums[0] / np.maximum(sums[1], 1e-300)
+        self.weights = self.weights * self._scaled(name, factors[:, None])
 
     def _met(self, condition: Condition) -> np.ndarray:
         schema = self.codec.schema
@@ -166,12 +191,17 @@ class Chances:
 
     def _scaled(self, axis: str, factors: np.ndarray) -> np.ndarray:
         """Scale the probabilities of an axis; gives what is left of each row's whole."""
-        names = [a.name for a in self.codec.domain.axes]
-        start = self.codec.domain.offsets[names.index(axis)]
-        part = slice(start, start + self._size(axis))
+        start, size = self._place(axis)
+        part = slice(start, start + size)
         before = self.probabilities[part].sum(axis=0)
         self.probabilities[part] *= factors
         return self.probabilities[part].sum(axis=0) / np.maximum(before, 1e-12)
 
     def _size(self, axis: str) -> int:
-        return next(a.size for a in self.codec.domain.axes if a.name == axis)
+        return self._place(axis)[1]
+
+    def _place(self, axis: str) -> tuple[int, int]:
+        """Where the cells of an axis begin, and how many there are."""
+        domain = self.codec.domain
+        place = [a.name for a in domain.axes].index(axis)
+        return domain.offsets[place], domain.sizes[place]

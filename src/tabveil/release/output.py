@@ -9,7 +9,7 @@ import pyarrow as pa
 from tabveil.columns.dtypes import as_type
 from tabveil.errors import InvalidInput, either
 from tabveil.machine.files import atomic_write
-from tabveil.release.formats import SUFFIXES
+from tabveil.release.formats import SUFFIXES, Format
 from tabveil.release.kinds import KINDS
 from tabveil.schema import Schema, shown
 
@@ -29,6 +29,16 @@ def as_kind(
     return KINDS[kind](pa.table(columns), schema, types)
 
 
+def format_of(path: Path) -> Format:
+    """The format that a name ends in, or one line that says which there are."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InvalidInput(
+            f"{path} has an unknown extension.", f"Use a name that ends in {either(SUFFIXES)}."
+        )
+    return SUFFIXES[suffix]
+
+
 def write(table: pa.Table, path: str | Path, *, raw: bool = False) -> None:
     """Write a file in the format that its name ends in, whole or not at all.
 
@@ -36,9 +46,5 @@ def write(table: pa.Table, path: str | Path, *, raw: bool = False) -> None:
     front, unless `raw`.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InvalidInput(
-            f"{path} has an unknown extension.", f"Use a name that ends in {either(SUFFIXES)}."
-        )
-    atomic_write(path, lambda file: SUFFIXES[suffix].write(table, file, raw))
+    found = format_of(path)
+    atomic_write(path, lambda file: found.write(table, file, raw))

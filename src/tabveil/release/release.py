@@ -3,20 +3,23 @@
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float
 
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import atomic_folder
 from tabveil.release import format_1
 from tabveil.release.conditions import Chances, Condition, claims_of, conditions_of
+from tabveil.release.crowds import crowded, require_columns
 from tabveil.release.output import as_kind
 from tabveil.release.repair import Repair, repaired
+from tabveil.release.shares import rake, shares_of
 from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
@@ -29,6 +32,10 @@ from tabveil.tables.table import Codec, Domain, Grouping, Table
 if TYPE_CHECKING:
     import pandas as pd
 
+STRUCTURE_ONLY = (
+    "Structure only: columns are independent of each other here. Good for writing and testing "
+    "code, not for results."
+)
 REFERENCE = 20_000  # synthetic rows that say which value a column determines
 
 
@@ -71,13 +78,17 @@ class Release:
         *,
         seed: int | None = None,
         where: Mapping[str, Any] | None = None,
+        shares: Mapping[str, Mapping[Any, float]] | None = None,
+        at_least: int = 1,
+        on: Sequence[str] = (),
         kind: str | None = None,
     ) -> Any:
         """Draw this many synthetic rows; costs nothing, as often as you like.
 
         `where` asks for rows of one sort only, such as {"sex": "F", "age": (30, 40)}: relaxed rows
         are drawn as often as they meet it, and what it names is drawn inside it. See
-        `effective_rows`.
+        `effective_rows`. `shares` asks for other shares than the table had, such as {"sex": {"F":
+        0.6}}. With `at_least`, every combination of the columns `on` comes at least so often.
         """
         if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows <= 0:
             raise InvalidInput(
@@ -86,20 +97,34 @@ class Release:
             )
         rows = operator.index(rows)
         random = np.random.default_rng(seed)
-        conditions = conditions_of(where, self.schema)
+        conditions, wanted = conditions_of(where, self.schema), shares_of(shares, self.schema)
+        if on or at_least != 1:
+            require_columns(on, at_least, list(self.schema.columns))
         chances = self._chances(conditions)
         if not chances.weights.sum() > 0:
             raise InvalidInput(
                 "No row of this release can meet the condition.",
                 "Widen it, or ask for fewer columns at once.",
             )
+        if wanted:
+            rake(chances, wanted)
         repair = Repair(self.schema, claims_of(conditions, self.schema))
         if any(isinstance(rule.claim, Determines) for rule in repair.constraints):
             repair.learn(self._drawn(REFERENCE, self._chances(()), np.random.default_rng(0)))
-        drawn = self._drawn(rows, chances, random)
-        table = repaired(drawn, repair, random, lambda more: self._drawn(more, chances, random))
-        decoded = Codec(self.schema).decode(table, random)
+
+        def draw(rows: int) -> pa.Table:
+            drawn = self._drawn(rows, chances, random)
+            table = repaired(drawn, repair, random, lambda more: self._drawn(more, chances, random))
+            return Codec(self.schema).decode(table, random)
+
+        decoded = crowded(draw, rows, on, at_least) if at_least > 1 else draw(rows)
         return as_kind(decoded, kind or self.kind, self.schema, self.types)
+
+    @property
+    def independent(self) -> bool:
+        """Whether columns are drawn independently, as by the `structure` preset: one relaxed row
+        cannot say how two of them hang together."""
+        return self.probabilities.shape[1] == 1
 
     def effective_rows(self, where: Mapping[str, Any] | None = None) -> float:
         """How many of the relaxed rows a condition leaves, counted by their weights: (Σw)²/Σw²."""
@@ -240,7 +265,8 @@ def _format(version: Any) -> Version:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _promise(content: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What the reader is looking at, in plain words."""
 
+from tabveil.release.release import STRUCTURE_ONLY
 from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Figures, Note, Points, Prose, Section
 from tabveil.report.words import amount, count, promised
@@ -47,6 +48,8 @@ def section(evidence: Evidence) -> Section:
             )
         ),
     ]
+    if evidence.release.independent:
+        blocks.insert(0, Note(STRUCTURE_ONLY, grave=True))
     if not privacy.get("private", True):
         blocks.insert(
             0, Note("NOT PRIVATE: the noise of this release was seeded for a test.", grave=True)

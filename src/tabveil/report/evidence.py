@@ -21,6 +21,7 @@ from tabveil.tables.table import Codec, Table
 
 SAMPLE = 50_000
 MOST_BARS = 32
+CROSSED = ("cross-tables", "marginals")  # families that count whole tables of columns
 BINS = 10  # of a number, where its dependence on other columns is shown
 
 
@@ -85,7 +86,7 @@ class Evidence:
     @cached_property
     def tables(self) -> list[Noisy]:
         """Every noisy cross-table of columns as this schema knows them."""
-        found = (self._noisy(m) for m in self.release.measurements if m.family == "cross-tables")
+        found = (self._noisy(m) for m in self.release.measurements if m.family in CROSSED)
         return [noisy for noisy in found if noisy]
 
     def _noisy(self, measurement: Measurement) -> Noisy | None:

@@ -1,12 +1,11 @@
 """What is promised to each person, and what the worst attacker could still find out."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 
-from tabveil.privacy import delta_of
+from tabveil.privacy import Risk
 from tabveil.release import Release
 from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Chart, Figures, Grid, Note, Points, Prose, Section
@@ -14,7 +13,6 @@ from tabveil.report.plot import FIRST, altair
 from tabveil.report.words import percent, promised
 
 SCALE = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-GRADES = tuple(np.round(np.geomspace(1e-3, 60, 60), 6))  # the ε at which spent ρ is read
 
 
 def section(evidence: Evidence) -> Section:
@@ -109,34 +107,10 @@ def promise(release: Release) -> str:
     return str(release.privacy["promise"]).replace(f"{delta:g}", promised(delta))
 
 
-class Risk:
-    """Upper limits on telling apart two neighbouring tables, from (ε, δ) that all hold."""
-
-    def __init__(self, limits: list[tuple[float, float]]) -> None:
-        self.limits = limits
-
-    @classmethod
-    def of_spending(cls, rho: Fraction, epsilon: float, delta: float, used: float = 0.0) -> "Risk":
-        """Every (ε', δ') that ρ implies, beside the δ that was used up, and the promised one."""
-        return cls([(epsilon, delta), *((grade, used + delta_of(rho, grade)) for grade in GRADES)])
-
-    def caught(self, accused: float) -> float:
-        """The largest share of members found out when this share of strangers is accused."""
-        return min(
-            max(accused, min(math.exp(e) * accused + d, 1 - math.exp(-e) * (1 - d - accused), 1.0))
-            for e, d in self.limits
-        )
-
-    @property
-    def guess(self) -> float:
-        """The largest chance to be right about one record, if both answers were equally likely."""
-        return min(0.5 + (math.exp(e) - 1 + 2 * d) / (math.exp(e) + 1) / 2 for e, d in self.limits)
-
-
-def risks(epsilon: float, delta: float, worst: Risk) -> Grid:
+def risks(epsilon: float, delta: float, worst: Risk, name: str = "this release, exact") -> Grid:
     """What other ε would mean, beside this release."""
     rows = [(f"ε = {promised(e)}", Risk([(e, delta)])) for e in sorted({*SCALE, epsilon})]
-    rows.append(("this release, exact", worst))
+    rows.append((name, worst))
     lines = [
         (label, percent(risk.guess), percent(risk.caught(0.01)), percent(risk.caught(0.1)))
         for label, risk in rows

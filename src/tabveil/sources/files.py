@@ -1,12 +1,15 @@
 """Files: formats are told apart by their names; folders of Parquet, here or in a cloud's store."""
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 import pyarrow.fs
 
 from tabveil.errors import InvalidInput, either
+from tabveil.sources.address import Address
+from tabveil.sources.databases import DATABASES
 from tabveil.sources.formats import FORMATS
 from tabveil.sources.formats.parquet import ParquetFiles
 from tabveil.sources.reader import Reader, explained
@@ -16,13 +19,19 @@ READABLE = f"Use a {either(FORMATS)} file, or a folder of .parquet files."
 
 def open_path(data: object) -> Reader | None:
     """The reader of a path or an address such as s3://bucket/folder; None for anything else."""
-    if isinstance(data, str) and "://" in data:
-        return _open_address(data)
-    return _open_local(Path(data)) if isinstance(data, str | Path) else None
+    if not isinstance(data, str | Path):
+        return None
+    address = Address.of(data)
+    if address.scheme in DATABASES:
+        return DATABASES[address.scheme](address)
+    if address.scheme:
+        return _open_address(str(data))
+    return _open_local(Path(address.place), address.declared)
 
 
-def _open_local(path: Path) -> Reader:
+def _open_local(path: Path, declared: dict[str, str]) -> Reader:
     if path.is_dir():
+        _require_known(path, declared, ())
         files = sorted(f for f in path.iterdir() if f.suffix.lower() == ".parquet" and f.is_file())
         if not files:
             raise InvalidInput(f"The folder {path} holds no .parquet files.", READABLE)
@@ -34,10 +43,19 @@ def _open_local(path: Path) -> Reader:
         raise InvalidInput(f"The file {path} does not exist.", "Check the name and the folder.")
     if path.stat().st_size == 0:
         raise InvalidInput(f"{path} is an empty file.", "Export the table again.")
-    return opener(path)
+    _require_known(path, declared, tuple(signature(opener).parameters)[1:])
+    return opener(path, **declared)
 
 
-def opener_of(name: str) -> Callable[[Path], Reader] | None:
+def _require_known(path: Path, declared: dict[str, str], known: tuple[str, ...]) -> None:
+    """Refuse what a format has no use for: a slip in a name would go unnoticed."""
+    for name in declared:
+        if name not in known:
+            hint = f"Its format takes: {', '.join(known)}." if known else "Leave it out."
+            raise InvalidInput(f"{path.name} cannot be read with {name}=...", hint)
+
+
+def opener_of(name: str) -> Callable[..., Reader] | None:
     """What opens a file of this name; None where no format has its ending."""
     lower = name.lower()
     return next((opener for suffix, opener in FORMATS.items() if lower.endswith(suffix)), None)

@@ -103,10 +103,7 @@ class PolarsFrame(Reader):
         self, columns: Sequence[str], rows: int, on_progress: OnProgress
     ) -> Iterator[pa.Table]:
         for start in range(0, self.frame.height, rows):
-            part = self.frame.slice(start, rows)
-            yield pa.Table.from_arrays(
-                [_from_polars(part.get_column(name)) for name in columns], list(columns)
-            )
+            yield polars_table(self.frame.slice(start, rows), columns)
 
     def count(self, column: str) -> int:
         return int(self.frame.height)
@@ -139,25 +136,32 @@ def _from_pandas(series: "pd.Series") -> pa.Array | pa.ChunkedArray:
         codes = series.cat.codes.to_numpy()
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
     if pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
-        return _from_cells(series)
+        return cells_array(series)
     try:
         return pa.array(series, from_pandas=True)
     except Exception:
-        return _from_cells(series)
+        return cells_array(series)
+
+
+def polars_table(frame: Any, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a polars frame, each by itself."""
+    return pa.Table.from_arrays(
+        [_from_polars(frame.get_column(name)) for name in columns], list(columns)
+    )
 
 
 def _from_polars(series: Any) -> pa.Array | pa.ChunkedArray:
     import polars as pl
 
     if series.dtype == pl.Object:
-        return _from_cells(series.to_list())
+        return cells_array(series.to_list())
     try:
         return series.to_arrow()
     except Exception:
-        return _from_cells(series.to_list())
+        return cells_array(series.to_list())
 
 
-def _from_cells(cells: Iterable[object]) -> pa.Array:
+def cells_array(cells: Iterable[object]) -> pa.Array:
     """Any Python objects as bytes of text, each by itself; beside it, what times are as such."""
     values = list(cells)
     if set(map(type, values)) <= {str, bytes, float, type(None)}:

@@ -46,6 +46,11 @@ class Reader(ABC):
         """The files on this machine that are read, if any."""
         return []
 
+    def identity(self) -> list[tuple[str, int, int]]:
+        """Of files only what the file system says: where they lie, their sizes and times."""
+        files = self.files_here()
+        return [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+
     def split(self, pieces: int) -> list[Self]:
         """About so many readers that together read every row once, each able to do so elsewhere."""
         return [self]

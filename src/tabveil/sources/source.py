@@ -13,6 +13,7 @@ from tabveil.sources.contributions import Contributions
 from tabveil.sources.files import open_path
 from tabveil.sources.frames import open_frame
 from tabveil.sources.reader import OnProgress, Reader, explained, sentence
+from tabveil.sources.streams import open_stream
 
 NAMELESS = (
     "Write the column names in the first line. If they are there: tabveil schema init --header."
@@ -117,13 +118,12 @@ class Source:
             return self.reader.count(self.columns[0])
 
     def fingerprint(self) -> list[tuple[str, int, int]]:
-        """Of files only what the file system says, so that an unfinished run knows its table again.
+        """What lets an unfinished run know its table again, without a look at it.
 
         Answers about two versions of a file should not be mixed: that would be as private, but no
         table at all. Frames in memory cannot be told apart without a look.
         """
-        files = self.reader.files_here()
-        return [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+        return self.reader.identity()
 
     def describe(self) -> str:
         """What the table is, in words that say nothing about its rows."""
@@ -138,12 +138,13 @@ def opened(data: object) -> Reader:
     reader = (
         data
         if isinstance(data, Reader)
-        else open_path(data) or open_frame(data) or open_cluster_frame(data)
+        else open_path(data) or open_frame(data) or open_cluster_frame(data) or open_stream(data)
     )
     if reader is None:
         raise InvalidInput(
             f"A {type(data).__name__} is not a table that can be read.",
-            "Pass a path, or a pandas, polars (not lazy), Arrow, Dask or Spark table.",
+            "Pass a path, a database's address, or a pandas, polars, Arrow, DuckDB, Ibis, Dask or "
+            "Spark table.",
         )
     return reader
 
@@ -173,7 +174,7 @@ def _header_hint(names: list[str], absent: list[str]) -> str:
     # A file without a header line shows its first row as names,
     # so only near matches may be repeated.
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        return "Cells must be separated by commas."
+        return "Cells must be separated by commas, or say by what: 'people.csv?separator=;'."
     close = [(name, closest(name, names)) for name in absent[:3]]
     near = [f"{shown(found)} for {shown(name)}" for name, found in close if found is not None]
     if near:

@@ -4,8 +4,13 @@ from tabveil.errors import InvalidInput
 from tabveil.fitting.presets.default import Default, Effort
 from tabveil.fitting.presets.paper import Paper, PaperEffort
 from tabveil.fitting.presets.preset import Preset, Task
+from tabveil.fitting.presets.structure import Structure
 
-PRESETS: dict[str, Preset] = {"default": Default(), "paper": Paper()}
+PRESETS: dict[str, Preset] = {
+    "default": Default(),
+    "paper": Paper(),
+    "structure": Structure(),
+}
 
 
 def preset_named(preset: str | Preset) -> Preset:
@@ -24,6 +29,7 @@ __all__ = [
     "Paper",
     "PaperEffort",
     "Preset",
+    "Structure",
     "Task",
     "preset_named",
 ]

@@ -13,4 +13,4 @@ def write(table: pa.Table, file: BinaryIO, raw: bool) -> None:
     pa.feather.write_feather(table, file)
 
 
-FORMAT = Format((".feather", ".arrow"), write)
+FORMAT = Format((".feather", ".arrow"), write, keeps_metadata=True)

@@ -13,4 +13,5 @@ class Format:
 
     suffixes: tuple[str, ...]
     write: Callable[[pa.Table, BinaryIO, bool], None]
+    keeps_metadata: bool = False  # else a mark lies beside the file
     in_spreadsheets: bool = False  # whether formulas are made harmless, unless asked to stay raw

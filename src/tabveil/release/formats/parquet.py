@@ -13,4 +13,4 @@ def write(table: pa.Table, file: BinaryIO, raw: bool) -> None:
     pa.parquet.write_table(table, file)
 
 
-FORMAT = Format((".parquet",), write)
+FORMAT = Format((".parquet",), write, keeps_metadata=True)

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
+from tabveil.errors import InvalidInput
 from tabveil.sources.reader import OnProgress, Reader, explained
 
 LONGEST_CSV_ROW = 32 * 2**20  # bytes
@@ -23,14 +25,27 @@ CELL = re.compile(
 PERSONAL = re.compile(r"@|\d{5}")  # addresses, and numbers of people and things
 
 
+# A number with a decimal comma, and nothing else in its cell.
+DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+\s*)$"
+
+
 class CsvFile(Reader):
-    """Comma-separated text: cells are bytes; rows with too few or too many cells are skipped."""
+    """Separated text: cells are bytes; rows with too few or too many cells are skipped.
+
+    What separates cells, the sign before decimals and the encoding are declared, not guessed: a
+    guess would follow from the rows.
+    """
 
     advice = "Check that every quote is closed and that no row is longer than 32 MB."
     is_text = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, separator: str = ",", decimal: str = ".", encoding: str = "utf-8"
+    ) -> None:
         self.path, self.what = path, f"the CSV file {path.name}"
+        self.separator = _separator(separator)
+        self.decimal_comma = _decimal_comma(decimal, self.separator)
+        self.encoding = _encoding(encoding)
         self.names, self.blank, self.has_rows = self._header()
         self.in_doubt = looks_like_data(self.names)
 
@@ -44,9 +59,10 @@ class CsvFile(Reader):
             self.path.open("rb") as file,
         ):
             text = io.TextIOWrapper(
-                self._unpacked(file), encoding="utf-8-sig", errors="replace", newline=""
+                self._unpacked(file), encoding=self.encoding, errors="replace", newline=""
             )
-            blank, names = next((number, row) for number, row in enumerate(csv.reader(text)) if row)
+            lines = csv.reader(text, delimiter=self.separator)
+            blank, names = next((number, row) for number, row in enumerate(lines) if row)
             return names, blank, text.read(1) != ""
 
     def _unpacked(self, file: BinaryIO) -> BinaryIO:
@@ -62,7 +78,7 @@ class CsvFile(Reader):
         size = self.path.stat().st_size
         with (
             self.path.open("rb") as file,
-            io.BufferedReader(_ValidText(self._unpacked(file))) as stream,
+            io.BufferedReader(_ValidText(self._unpacked(file), self.encoding)) as stream,
         ):
             reader = pa.csv.open_csv(
                 stream,
@@ -70,6 +86,7 @@ class CsvFile(Reader):
                     block_size=LONGEST_CSV_ROW, skip_rows=self.blank if single else 0
                 ),
                 parse_options=pa.csv.ParseOptions(
+                    delimiter=self.separator,
                     newlines_in_values=True,
                     ignore_empty_lines=not single,
                     invalid_row_handler=lambda _: "skip",
@@ -82,7 +99,8 @@ class CsvFile(Reader):
                 ),
             )
             for batch in reader:
-                yield pa.Table.from_batches([batch])
+                table = pa.Table.from_batches([batch])
+                yield _with_points(table) if self.decimal_comma else table
                 on_progress(round(min(1.0, file.tell() / size), 2))
 
     def files_here(self) -> list[Path]:
@@ -90,6 +108,47 @@ class CsvFile(Reader):
 
     def count(self, column: str) -> int:
         return sum(table.num_rows for table in self.batches([column], 0, lambda share: None))
+
+
+def _separator(text: str) -> str:
+    sign = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(sign) != 1 or sign in '"\r\n':
+        raise InvalidInput(
+            f"The separator {text!r} cannot be used.", "Give one sign, such as ; or | or tab."
+        )
+    return sign
+
+
+def _decimal_comma(text: str, separator: str) -> bool:
+    if text not in (".", ",") or text == separator:
+        raise InvalidInput(
+            f"Decimals after {text!r} cannot be read where {separator!r} separates cells.",
+            "Declare decimal=, with another separator, such as ?separator=;&decimal=,",
+        )
+    return text == ","
+
+
+def _encoding(text: str) -> str:
+    """A text encoding that Python knows; UTF-8 may begin with a byte order mark."""
+    try:
+        found = codecs.lookup(text).name
+        "".encode(found)
+    except (LookupError, UnicodeError, ValueError):
+        raise InvalidInput(
+            f"There is no text encoding {text!r}.", "Such as utf-8, latin-1, cp1252 or utf-16."
+        ) from None
+    return "utf-8-sig" if found == "utf-8" else found
+
+
+def _with_points(table: pa.Table) -> pa.Table:
+    """Numbers with a decimal point instead of a comma; each cell by itself."""
+    columns = [
+        pc.replace_substring_regex(column.cast(pa.large_string()), DECIMAL_COMMA, r"\1.\2").cast(
+            pa.large_binary()
+        )
+        for column in table.columns
+    ]
+    return pa.Table.from_arrays(columns, table.column_names)
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
@@ -100,11 +159,11 @@ def looks_like_data(names: Sequence[str]) -> bool:
 
 
 class _ValidText(io.RawIOBase):
-    """A file's bytes with invalid UTF-8 replaced: pyarrow cannot skip a row that holds any."""
+    """A file's text as UTF-8, invalid parts replaced: pyarrow cannot skip a row that has any."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
         self.file, self.ready = file, b""
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.decoder = codecs.getincrementaldecoder(encoding)("replace")
 
     def readable(self) -> bool:
         return True

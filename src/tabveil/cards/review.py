@@ -1,0 +1,258 @@
+"""A page for a review board: what the software meets and where that is shown, and what is open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from tabveil.cards.subject import Subject
+from tabveil.release.release import STRUCTURE_ONLY
+from tabveil.report import guarantee
+from tabveil.report.page import Block, Figures, Grid, Note, Page, Points, Prose, Section
+from tabveil.report.words import percent, promised
+
+OPEN: dict[str, str] = {
+    "one_row": "Is one row one person? If not, is `privacy: {unit, max_rows}` in the schema?",
+    "other_releases": "Which other releases and statistics of the same people are there? They add "
+    "up with this one.",
+    "epsilon_choice": "Who decided on ε and δ, and against which harm were they weighed?",
+    "bias": "Who is missing from the table or under-represented, and whom would errors harm?",
+    "utility": "Which results must be right for the intended use, and were they checked by the "
+    "owner?",
+    "access": "Who can read the real rows, the ledger and the machine, and who checks that?",
+    "collection": "How were the real rows collected, on which legal basis, and are they kept "
+    "longer than needed?",
+    "necessity": "Why is a synthetic table needed for this purpose, and why these columns?",
+    "consulted": "Whose view was sought: people in the table, the data protection officer?",
+    "recipients": "Who gets the release, under which terms, and what will they be told?",
+}
+"""Questions that a person has to answer, by the names they have in the owner's file."""
+
+MET, YOURS = "met by the software", "for you to answer"
+Lines = Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of the pyramid of NIST SP 800-226: what is met, where that is shown, what is open."""
+
+    name: str
+    met: Lines  # (question, how, where shown)
+    open: Sequence[str]  # names of open questions
+
+
+def review_page(subject: Subject) -> Page:
+    """The page: an overview, the layers, three questions, a draft of an impact assessment."""
+    left = [name for name in OPEN if name not in subject.about.answers]
+    return Page(
+        title=f"Review of a release: {subject.about.name}",
+        subtitle=guarantee.promise(subject.release),
+        sections=[_overview(subject, left), _layers(subject), _three(subject), _draft(subject)],
+        footer="Made by tabveil from the release and its owner's answers. This page fetches "
+        "nothing and sends nothing. It is no legal advice.",
+    )
+
+
+def write(subject: Subject, folder: Path) -> None:
+    """One offline page."""
+    review_page(subject).save(folder / "review.html")
+
+
+def _overview(subject: Subject, left: Sequence[str]) -> Section:
+    about, privacy = subject.about, subject.privacy
+    answered = len(OPEN) - len(left)
+    blocks: list[Block] = [
+        Figures(
+            (
+                ("Privacy loss ε", promised(privacy["epsilon"]), "smaller is safer"),
+                ("Chance of failure δ", promised(privacy["delta"]), "the promise holds but for it"),
+                ("Protected", subject.unit, "the unit of the promise"),
+                ("Answered", f"{answered} of {len(OPEN)}", "questions that only you can answer"),
+            )
+        ),
+        Prose(about.description),
+        Points(
+            [
+                f"Published by {', '.join(about.curators)} on {about.published}.",
+                f"For: {about.intended_use}",
+                f"Region: {about.region}",
+                f"Answers by {', '.join(about.authors)}.",
+            ]
+        ),
+    ]
+    if subject.release.independent:
+        blocks.insert(0, Note(STRUCTURE_ONLY, grave=True))
+    if left:
+        blocks.append(Note(f"Still open: {', '.join(left)}.", grave=True))
+    return Section("overview", "What is to be reviewed", blocks)
+
+
+def _layers(subject: Subject) -> Section:
+    lines = []
+    for layer in layers(subject):
+        lines += [(layer.name, question, MET, how, where) for question, how, where in layer.met]
+        lines += [
+            (layer.name, OPEN[name], YOURS, _answer(subject, name), name) for name in layer.open
+        ]
+    columns = ["layer", "question", "status", "answer", "shown in"]
+    return Section(
+        "layers",
+        "Layer by layer",
+        [
+            Prose(
+                "The layers follow the pyramid of NIST SP 800-226, from the number at its top "
+                "to what it stands on. Each is only as good as those below it."
+            ),
+            Grid("layers", "What is met, and what is yours", pd.DataFrame(lines, columns=columns)),
+        ],
+    )
+
+
+def layers(subject: Subject) -> list[Layer]:
+    """All layers, with what this release says to each."""
+    privacy, risk = subject.privacy, subject.risk
+    parameters = f"ε = {promised(privacy['epsilon'])}, δ = {promised(privacy['delta'])}"
+    unprotected = "; ".join(subject.public)
+    return [
+        Layer(
+            "Privacy parameters",
+            [
+                ("Which parameters hold?", f"{parameters}, for the whole release, sampling "
+                 f"included. {subject.bought}".strip(), "privacy.json, report"),
+                ("What do they allow?", f"The best attacker is right about one unit at most "
+                 f"{percent(risk.guess)} of the time.", "report, The guarantee"),
+                ("How were costs added up?", subject.composition, "ledger.json, proofs"),
+            ],
+            ["epsilon_choice", "other_releases"],
+        ),
+        Layer(
+            "Unit of privacy",
+            [("Who is protected?", subject.neighbours, "privacy.json")],
+            ["one_row"],
+        ),
+        Layer(
+            "Algorithms and correctness",
+            [
+                ("Which mechanisms, and who built them?", subject.mechanisms, "privacy.json"),
+                ("Is there a proof, and was it tried?", "Every look at the rows has a proof "
+                 "and a test of its sensitivity; `tabveil audit` attacks whole fits and reports "
+                 "a lower bound on ε.", "What is guaranteed; tabveil audit"),
+                ("What is not protected?", f"Taken as public: {unprotected}.", "privacy.json"),
+            ],
+            [],
+        ),
+        Layer(
+            "Utility and bias",
+            [("How far off are results?", "Every noisy count is published with its standard error; "
+              "the report compares synthetic rows with them.", "measurements.json, report")],
+            ["utility", "bias"],
+        ),
+        Layer(
+            "Trust",
+            [("Who sees the rows?", "One curator on one machine; the software sends nothing "
+              "anywhere, and only the release leaves.", "Threat model")],
+            ["recipients"],
+        ),
+        Layer(
+            "Implementation",
+            [
+                ("Floating-point numbers?", "Counts are integers before noise, and samplers are "
+                 "exact.", "What is guaranteed"),
+                ("Side channels?", "Time, memory and file sizes are not protected; nobody outside "
+                 "asks questions of the running program.", "Threat model"),
+            ],
+            [],
+        ),
+        Layer(
+            "Security and access",
+            [("Files?", "Ledger and release are readable by their owner alone when written (on "
+              "Windows, as the folder is); a damaged ledger stops everything.", "Threat model")],
+            ["access"],
+        ),
+        Layer("Data collection", [], ["collection"]),
+    ]  # fmt: skip
+
+
+def _three(subject: Subject) -> Section:
+    risk, epsilon = subject.risk, float(subject.privacy["epsilon"])
+    found = (
+        f"Whether one unit is in the table: right at most {percent(risk.guess)} of the time, where "
+        f"a coin gives 50 %; at most {percent(risk.caught(0.01))} found while 1 % of others are "
+        "accused."
+    )
+    lines = [
+        (
+            "Singling out",
+            "Can somebody be isolated?",
+            found,
+            "Anonymeter on about 100 people, default preset: 0.01 to 0.02 at ε = 1, up to 0.02 at "
+            "ε = 10 (0 is none, 1 all)",
+        ),
+        (
+            "Linkability",
+            "Can two records of one person be linked?",
+            f"Beyond what is true of everybody, {_bounded(subject)}",
+            "0.00 to 0.01 at ε = 1, up to 0.01 at ε = 10",
+        ),
+        (
+            "Inference",
+            "Can a secret be deduced?",
+            f"The same limit, for what is learnt because somebody is in the table. What is true "
+            f"of people in general may be learnt, at any ε (here {promised(epsilon)}).",
+            "0.00 to 0.03 at ε = 1, up to 0.07 at ε = 10",
+        ),
+    ]
+    columns = ["question", "in words", "limit for this release", "measured by outside attackers"]
+    return Section(
+        "questions",
+        "Three questions of European guidance",
+        [
+            Prose(
+                "Limits are proved for this release and hold against every attacker. Measured "
+                "figures are from two small tables that were attacked for the documentation "
+                "(Outside attackers), not from this release: measuring it would need the real rows."
+            ),
+            Grid("questions", "Limits and figures", pd.DataFrame(lines, columns=columns)),
+        ],
+    )
+
+
+def _bounded(subject: Subject) -> str:
+    return (
+        "the advantage over guessing about somebody who is not in the table is at most "
+        f"{percent(subject.risk.advantage)}."
+    )
+
+
+def _draft(subject: Subject) -> Section:
+    about = subject.about
+    blocks: list[Block] = [
+        Prose(
+            "Parts of a data protection impact assessment (Article 35 (7) of the GDPR) that a "
+            "release touches, as a draft. Correct and complete it."
+        ),
+        Points(
+            [
+                f"What is done: {about.description} {about.preprocessing} Statistics of the table "
+                "were measured once with random noise, and synthetic rows were made from them.",
+                f"For what: {about.intended_use}",
+                f"Why it is needed: {_answer(subject, 'necessity')}",
+                f"Legal basis and collection: {_answer(subject, 'collection')}",
+                f"Who was heard: {_answer(subject, 'consulted')}",
+                f"Risks to people: that somebody is found to be in the table, or something about "
+                f"them is learnt. Limit: right at most {percent(subject.risk.guess)} of the time "
+                "where a coin gives 50 %. Remaining: errors in synthetic rows that are taken for "
+                "facts about a group.",
+                f"Measures: differential privacy with ε = {promised(subject.privacy['epsilon'])}; "
+                "a ledger that refuses to overspend; files marked as synthetic. "
+                f"{_answer(subject, 'access')}",
+                f"Why so: {about.justification}",
+            ]
+        ),
+    ]
+    return Section("assessment", "Draft for an impact assessment", blocks)
+
+
+def _answer(subject: Subject, name: str) -> str:
+    return subject.about.answers.get(name, f"[open: {OPEN[name]}]")

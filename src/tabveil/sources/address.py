@@ -1,0 +1,42 @@
+"""Where a table lies and what its owner declares about it: people.csv?separator=;&decimal=,"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from tabveil.errors import InvalidInput
+
+HINT = "Such as 'people.csv?separator=;&decimal=,' or 'duckdb:///people.db?table=people'."
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place, and what is declared behind a question mark."""
+
+    place: str
+    declared: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: str | Path) -> "Address":
+        """Nothing is declared where a file has just that name, question mark and all."""
+        text = str(data)
+        place, sign, rest = text.partition("?")
+        if not sign or ("://" not in text and Path(text).exists()):
+            return cls(text)
+        try:
+            pairs = parse_qsl(rest, keep_blank_values=True, strict_parsing=True)
+        except ValueError:
+            raise InvalidInput(f"What {place}?... declares is not understood.", HINT) from None
+        return cls(place, dict(pairs))
+
+    @property
+    def scheme(self) -> str:
+        """What stands before ://, in small letters; nothing for a path."""
+        return self.place.partition("://")[0].lower() if "://" in self.place else ""
+
+    @property
+    def local(self) -> Path:
+        """The path that is meant, also behind file:// and duckdb:///."""
+        if self.scheme == "duckdb":
+            return Path(self.place.partition("://")[2].removeprefix("/"))
+        return Path(self.place.removeprefix("file://"))
