@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 import tabveil as tv
 from tabveil.audit.attacks import Silence
 from tabveil.cli import app
-from tabveil.cli.spending import ledger_beside
 from tabveil.discovery import found_document
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets import PRESETS, Default, Effort
 from tabveil.fitting.projection import Annealing
 from tabveil.privacy import Ledger, Relation, epsilon_of, rho_of, rounded_up
+from tabveil.privacy.balance import ledger_beside
 from tabveil.release.statement import assumed_public
 from tabveil.report.evidence import Evidence
 from tabveil.report.guarantee import Risk, section

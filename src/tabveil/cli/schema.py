@@ -10,11 +10,12 @@ import typer
 import tabveil as tv
 from tabveil.cli.consoles import out, say
 from tabveil.cli.options import AsJson, Data, LedgerFile, SchemaFile, ToolName
-from tabveil.cli.spending import ledger_beside, say_spent_before
+from tabveil.cli.spending import say_spent_before
 from tabveil.discovery import DELTA, found_document
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import require_new
 from tabveil.privacy import Relation
+from tabveil.privacy.balance import ledger_beside
 from tabveil.schema import TODO, read_document, save_document
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
