@@ -39,6 +39,10 @@ def init_schema(
         typer.Option(help="Find categories and ranges with differential privacy, at this ε."),
     ] = None,
     delta: Annotated[float, typer.Option(help="The δ of what is found.")] = DELTA,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="With --epsilon: search only this column; repeat for more."),
+    ] = None,
     ledger: LedgerFile = None,
     neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
     unit: Annotated[
@@ -68,6 +72,8 @@ def init_schema(
     """
     require_new(schema)
     person = _person(unit, max_rows)
+    if columns and epsilon is None:
+        raise InvalidInput("--column says what --epsilon searches.", "Give --epsilon, too.")
     if epsilon is None:
         draft = _drafted(_named(data, header), public, person)
         save_document(draft, schema)
@@ -85,6 +91,7 @@ def init_schema(
             ledger=ledger,
             neighbours=neighbours.value,
             privacy=person,
+            columns=columns or None,
             save=schema,
         )
         say(f"The cost is in {ledger}, where every fit on this table will be, too.")
