@@ -13,10 +13,11 @@ import pytest
 
 import tabveil as tv
 from report.conftest import TINY, people
+from tabveil.errors import InvalidInput
 from tabveil.privacy import rho_of
 from tabveil.report import NOT_PRIVATE, SECTIONS, page
 from tabveil.report.evidence import Evidence, cramers_v
-from tabveil.report.guarantee import Risk
+from tabveil.report.guarantee import Risk, epsilon_for_risk
 from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame
 from test_secrets import SCHEMA as SECRET_SCHEMA
@@ -188,6 +189,19 @@ def test_risk_follows_the_definition_of_differential_privacy() -> None:
     assert risk.guess == pytest.approx(0.75)  # e^ε / (1 + e^ε)
     assert risk.caught(0.01) == pytest.approx(0.03) and risk.caught(1.0) == 1
     assert Risk([(0.0, 0.0)]).guess == 0.5
+
+
+@pytest.mark.parametrize("guess", [0.51, 0.55, 0.7, 0.95])
+def test_the_epsilon_for_a_risk_is_the_largest_that_keeps_it(guess: float) -> None:
+    found = epsilon_for_risk(guess, 1e-9)
+    best = [Risk.of_spending(tv.Budget(e, 1e-9).rho, e, 1e-9).guess for e in (found, found * 1.12)]
+    assert best[0] <= guess < best[1]
+
+
+@pytest.mark.parametrize("guess", [0.5, 1.0, 0.3])
+def test_a_risk_that_no_epsilon_has_is_refused(guess: float) -> None:
+    with pytest.raises(InvalidInput, match="cannot be asked for"):
+        epsilon_for_risk(guess, 1e-9)
 
 
 def test_exact_accounting_never_claims_less_than_a_gaussian_attacker_reaches() -> None:

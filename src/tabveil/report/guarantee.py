@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-from tabveil.privacy import delta_of
+from tabveil.errors import InvalidInput
+from tabveil.privacy import Budget, delta_of
 from tabveil.release import Release
 from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Chart, Figures, Grid, Note, Points, Prose, Section
@@ -131,6 +132,26 @@ class Risk:
     def guess(self) -> float:
         """The largest chance to be right about one record, if both answers were equally likely."""
         return min(0.5 + (math.exp(e) - 1 + 2 * d) / (math.exp(e) + 1) / 2 for e, d in self.limits)
+
+
+def epsilon_for_risk(guess: float, delta: float) -> float:
+    """The largest ε at which the best guess at who is in is right this often at most."""
+    low, high = math.log(1e-3), math.log(100.0)
+    if not 0.5 < guess < 1 or _guess(math.exp(low), delta) > guess:
+        raise InvalidInput(
+            f"A guess that is right {guess:.3g} of the time cannot be asked for.",
+            "A coin is right in 50 of 100 cases; ask for a little more, such as 55.",
+        )
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _guess(math.exp(middle), delta) <= guess else (low, middle)
+    # Two digits say enough, rounded down so that the risk is still kept.
+    digits = 10 ** (1 - math.floor(low / math.log(10)))
+    return math.floor(math.exp(low) * digits) / digits
+
+
+def _guess(epsilon: float, delta: float) -> float:
+    return Risk.of_spending(Budget(epsilon, delta).rho, epsilon, delta).guess
 
 
 def risks(epsilon: float, delta: float, worst: Risk) -> Grid:
