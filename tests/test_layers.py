@@ -43,9 +43,13 @@ MAY_IMPORT = {
         "baselines", "datasets", "errors", "machine", "metrics", "privacy", "report",
         "schema",
     },
+    "studio": {
+        "columns", "discovery", "errors", "fitting", "machine", "privacy", "release", "report",
+        "schema", "sources",
+    },
     "cli": {
         "audit", "benchmark", "datasets", "discovery", "engines", "errors", "machine", "fitting",
-        "metrics", "privacy", "release", "report", "schema", "sources",
+        "metrics", "privacy", "release", "report", "schema", "sources", "studio",
     },
 }  # fmt: skip
 

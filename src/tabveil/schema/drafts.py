@@ -61,8 +61,8 @@ def filled(draft: Draft, other: Draft) -> Draft:
         name: known[name] if is_open(rule) and name in known else rule
         for name, rule in draft["columns"].items()
     }
-    rest = {part: other[part] for part in ("found", "targets", "privacy") if part in other}
-    return {**rest, **draft, "columns": columns}
+    rest: Draft = {part: other[part] for part in ("found", "targets") if part in other}
+    return rest | draft | {"columns": columns}
 
 
 def code_list(text: str) -> list[Any]:

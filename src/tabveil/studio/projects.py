@@ -1,0 +1,145 @@
+"""Tables that are worked on: a folder each, with the draft of a schema and what was decided."""
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tabveil.errors import InvalidInput, TabveilError
+from tabveil.fitting.forecast import ROWS
+from tabveil.machine.files import atomic_write
+from tabveil.privacy import DELTA
+from tabveil.privacy.balance import ledger_beside
+from tabveil.schema.drafts import Draft, draft_of_names
+from tabveil.sources import opened
+from tabveil.sources.source import NAMELESS
+
+KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+STATE = "studio.json"
+
+
+@dataclass
+class State:
+    """What the owner of a table has said so far. All of it is public."""
+
+    data: str
+    ledger: str
+    draft: Draft
+    version: int = 0  # counts changes, so that two tabs do not overwrite each other
+    origins: dict[str, str] = field(default_factory=dict)  # of rules that nobody typed in
+    people: str = ""  # whether somebody can have several rows: one or many; else not asked yet
+    epsilon: float = 1.0
+    delta: float = DELTA
+    rows: int = ROWS
+    planned: bool = False  # whether the owner looked at the plan and kept it
+    limit: float | None = None  # of the ledger, if it was set here
+
+
+class Stale(TabveilError):
+    """Another tab was faster."""
+
+
+class Project:
+    """One table: its folder, and its state in a file there, which tabs and servers share."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def key(self) -> str:
+        """What addresses call it."""
+        return self.folder.name
+
+    def state(self) -> State:
+        """What was decided so far, as it stands on disk now."""
+        return State(**json.loads((self.folder / STATE).read_bytes()))
+
+    @contextmanager
+    def change(self, version: int | None = None) -> Iterator[State]:
+        """Yield the state to be changed; refused if it is not the one that somebody looked at."""
+        with self._alone():
+            state = self.state()
+            if version is not None and version != state.version:
+                raise Stale(
+                    "This table was changed in another tab meanwhile; here is how it stands now.",
+                    "Look at it, then make your change again.",
+                )
+            yield state
+            state.version += 1
+            self.write(state)
+
+    def write(self, state: State) -> None:
+        """Put the state on disk, whole or not at all."""
+        atomic_write(self.folder / STATE, json.dumps(asdict(state), ensure_ascii=False).encode())
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """The folder in which the studio writes, and nowhere else but into the ledgers of tables."""
+
+    folder: Path
+
+    def projects(self) -> list[Project]:
+        """The tables that were opened here, in the order of their names."""
+        found = sorted(self.folder.glob(f"*/{STATE}"))
+        return [Project(place.parent) for place in found if KEY.fullmatch(place.parent.name)]
+
+    def project(self, key: str) -> Project:
+        """The table of this name."""
+        found = Project(self.folder / key)
+        if not KEY.fullmatch(key) or not (found.folder / STATE).is_file():
+            raise InvalidInput("There is no such table here.", "Choose one on the first screen.")
+        return found
+
+    def open_table(self, path: Path, *, header: bool = False) -> Project:
+        """Begin with a table, or go on with it; of its file only the header is read.
+
+        `header` says that the first line holds the names, odd as they look.
+        """
+        path = path.expanduser().absolute()
+        known = [project for project in self.projects() if project.state().data == str(path)]
+        if known:
+            return known[0]
+        reader = opened(path)
+        if reader.in_doubt and not header:
+            raise InDoubt(f"The first line of {reader.what} looks like data.", NAMELESS)
+        if len(set(reader.names)) < len(reader.names) or not all(reader.names):
+            raise InvalidInput(
+                f"The header of {path.name} has an empty name, or one name twice.",
+                "Give every column a name of its own.",
+            )
+        if len(reader.names) == 1 and any(mark in reader.names[0] for mark in ";\t|"):
+            raise InvalidInput(
+                f"{path.name} seems to have one column only.", "Cells must be separated by commas."
+            )
+        project = Project(self._free_folder(path))
+        project.write(State(str(path), str(ledger_beside(str(path))), draft_of_names(reader.names)))
+        return project
+
+    def _free_folder(self, path: Path) -> Path:
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.split(".")[0]).strip("-_")[:40] or "table"
+        for number in range(1, 10_000):
+            folder = self.folder / (stem if number == 1 else f"{stem}-{number}")
+            try:
+                folder.mkdir(parents=True, mode=0o700)
+            except FileExistsError:
+                continue
+            return folder
+        raise InvalidInput("There are too many tables here.", "Name another folder with --out.")
+
+
+class InDoubt(TabveilError):
+    """Whether the first line holds names is for the owner to say."""
