@@ -14,7 +14,7 @@ from tabveil.schema import TODO
 from tabveil.schema.drafts import alike, code_list
 from tabveil.studio.words import Words, words_for
 
-LONG = "values"  # lists that are pasted have a large field
+RARE = ("groups", "timezone", "format")  # shown last
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def fields_of(rule: Mapping[str, Any]) -> list[Field]:
         value = rule.get(name, default)
         needed = about.is_required()
         fields.append(Field(name, kind, words, _text(kind, value), needed, choices))
-    return fields
+    return sorted(fields, key=lambda field: (not field.needed, field.name in RARE))
 
 
 def rule_from(kind: str, texts: Mapping[str, str]) -> dict[str, Any]:

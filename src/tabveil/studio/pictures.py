@@ -10,6 +10,7 @@ from tabveil.schema import Schema
 
 MOST_IN_MAP = 24
 BARS = 24
+WIDEST = 80.0  # bar
 WIDTH, HEIGHT = 640.0, 160.0
 
 
@@ -77,7 +78,7 @@ def simulated(schema: Schema, column: ColumnForecast) -> list[Bar]:
     noise *= min(1.0, column.error / spread) if spread else 1.0
     seen = np.maximum(0.0, shares + noise)
     seen /= max(seen.sum(), 1e-9)
-    top, step = float(max(shares.max(), seen.max())), WIDTH / len(labels)
+    top, step = float(max(shares.max(), seen.max())), min(WIDEST, WIDTH / len(labels))
     return [
         Bar(name, number * step, step * 0.86, HEIGHT * float(a) / top, HEIGHT * float(b) / top)
         for number, (name, a, b) in enumerate(zip(labels, shares, seen, strict=True))

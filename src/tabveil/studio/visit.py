@@ -29,6 +29,17 @@ class Form:
 
     fields: Mapping[str, list[str]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, sent: bytes) -> "Form":
+        """The form that a browser sent."""
+        try:
+            text = sent.decode("utf-8")
+            return cls(parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        except ValueError:  # no text, or far too many fields
+            raise InvalidInput(
+                "This is not a form of the studio.", "Load the page again."
+            ) from None
+
     def text(self, name: str, otherwise: str = "") -> str:
         """One field without blanks around it."""
         return self.fields.get(name, [otherwise])[-1].strip()
@@ -74,14 +85,13 @@ class Visit:
 
     request: Request
     studio: Studio
-    form: Form
+    form: Form = field(default_factory=Form)
     problem: TabveilError | None = None
 
     @property
     def asked(self) -> Form:
         """What the address asks for after its question mark."""
-        query = self.request.scope["query_string"].decode("latin-1")
-        return Form(parse_qs(query, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        return Form.of(self.request.scope["query_string"])
 
     @cached_property
     def project(self) -> Project:
@@ -126,22 +136,22 @@ def answered(screen: Screen, on_refusal: Screen | None = None) -> Callable[[Requ
     """An endpoint around a screen; a refusal is shown on the screen where it happened."""
 
     async def endpoint(request: Request) -> Response:
-        visit = Visit(request, request.app.state.studio, await _form_of(request))
-        return await run_in_threadpool(_shown, visit, screen, on_refusal)
+        sent = await _sent(request)
+        return await run_in_threadpool(shown, Visit(request, request.app.state.studio), sent)
+
+    def shown(visit: Visit, sent: bytes) -> Response:
+        try:
+            visit.form = Form.of(sent)
+            return screen(visit)
+        except TabveilError as problem:
+            visit.problem = problem
+        try:
+            return (on_refusal or refused)(visit)
+        except TabveilError as problem:  # the screen itself cannot be shown
+            visit.problem = problem
+            return refused(visit)
 
     return endpoint
-
-
-def _shown(visit: Visit, screen: Screen, on_refusal: Screen | None) -> Response:
-    try:
-        return screen(visit)
-    except TabveilError as problem:
-        visit.problem = problem
-    try:
-        return (on_refusal or refused)(visit)
-    except TabveilError as problem:  # the screen itself cannot be shown
-        visit.problem = problem
-        return refused(visit)
 
 
 def refused(visit: Visit) -> Response:
@@ -149,16 +159,14 @@ def refused(visit: Visit) -> Response:
     return visit.render("refused.html")
 
 
-async def _form_of(request: Request) -> Form:
-    if request.method != "POST":
-        return Form()
+async def _sent(request: Request) -> bytes:
+    """What came with a request, up to a limit."""
     held = bytearray()
     async for piece in request.stream():
         held += piece
         if len(held) > LARGEST_FORM:
             raise TooLarge
-    fields = parse_qs(held.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    return Form(fields)
+    return bytes(held)
 
 
 class TooLarge(Exception):

@@ -125,9 +125,10 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
     """What the template of the moving part wants to know."""
     expected = picture.found.expected if picture else None
     text = asked.text("column")
-    place = int(text) if text.isdigit() else 0
-    look = expected.columns[min(place, len(expected.columns) - 1)] if expected else None
     columns = sorted(expected.columns, key=lambda column: -column.error) if expected else []
+    look = columns[0] if columns else None
+    if expected and text.isdigit() and int(text) < len(columns):
+        look = expected.columns[int(text)]
     pairs = sorted(expected.pairs, key=lambda pair: -pair.error) if expected else []
     return {
         "picture": picture,
