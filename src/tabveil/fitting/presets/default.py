@@ -7,6 +7,7 @@ rows.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from threading import Thread
 from typing import final
@@ -139,8 +140,7 @@ class Default:
     def spending(self, task: Task, rows: int) -> Spending:
         """What is bought, with numbers cut into equally full bins and all of rank space paid."""
         bins = bins_for(task.strength(rows), len(task.domain.numerical))
-        edges = [np.arange(1, bins) * GRID // bins for _ in task.domain.numerical]
-        pairs = Pairs.over(task.domain, edges, self.most_cells)
+        pairs = _equally_full(task.domain, bins, self.most_cells)
         outline = self.outline(task, pairs, rows)
         purchases = self._purchases(task, pairs, outline)
         outlook = self._outlook(task, pairs, outline, purchases, rows)
@@ -353,6 +353,13 @@ def soft_rows(
 def tables_for(strength: float, candidates: int) -> int:
     """How many cross-tables to choose: each more costs all others some of their budget."""
     return min(candidates, max(4, int(strength**0.85 * candidates**0.5 / 240)))
+
+
+@lru_cache(maxsize=8)  # plans for other ε mostly need the same ones, and are made while it moves
+def _equally_full(domain: Domain, bins: int, most_cells: int) -> Pairs:
+    """The cross-tables of a plan, with numbers cut into equally full bins."""
+    edges = [np.arange(1, bins) * GRID // bins for _ in domain.numerical]
+    return Pairs.over(domain, edges, most_cells)
 
 
 def bins_for(strength: float, numbers: int) -> int:
