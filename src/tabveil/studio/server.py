@@ -77,7 +77,7 @@ async def _until_closed(server: uvicorn.Server, tabs: Tabs, place: socket.socket
 
 def _listening(port: int) -> socket.socket:
     """A socket on the loopback address, which other machines cannot reach."""
-    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         place.bind((LOOPBACK, port))
@@ -87,4 +87,5 @@ def _listening(port: int) -> socket.socket:
             f"Port {port} is in use, perhaps by another studio.",
             "Leave --port out to take any free one.",
         ) from None
+    place.listen()  # whoever follows the link at once waits instead of being turned away
     return place

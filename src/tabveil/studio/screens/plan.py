@@ -129,12 +129,13 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
     look = columns[0] if columns else None
     if expected and text.isdigit() and int(text) < len(columns):
         look = expected.columns[int(text)]
-    pairs = sorted(expected.pairs, key=lambda pair: -pair.error) if expected else []
     return {
         "picture": picture,
         "expected": expected,
         "columns": columns[:12],
-        "pairs": pairs[:8],
+        "worst_pair": max(expected.pairs, key=lambda pair: pair.error, default=None)
+        if expected
+        else None,
         "worst": max((column.error for column in columns), default=1.0),
         "look": look,
         "bars": simulated(picture.schema, look) if picture and look else [],
