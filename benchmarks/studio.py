@@ -2,7 +2,7 @@
 
     python benchmarks/studio.py [--columns 200] [--times 20]
 
-Prints, for every screen, the median and the worst time in milliseconds from the request to the last byte.
+Prints for every screen the median and the worst time from the request to the last byte.
 """
 
 import argparse

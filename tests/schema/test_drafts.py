@@ -73,6 +73,8 @@ def test_a_changed_rule_is_no_longer_a_bought_one() -> None:
         ("0.5\n1", [0.5, 1.0]),
         ("'1'\n\"2\"", [1, 2]),
         ("Smith, John\nMiller, Ann", ["Smith, John", "Miller, Ann"]),
+        ("false\ntrue", [False, True]),
+        ("true\nfalse\nperhaps", ["true", "false", "perhaps"]),
         ("", []),
     ],
 )

@@ -85,7 +85,7 @@ class Running:
         """A page, for the browser that was let in."""
         return self.ask("GET", path, Cookie=self.cookie)
 
-    def post(self, path: str, **fields: str) -> tuple[HTTPResponse, str]:
+    def post(self, path: str, /, **fields: str) -> tuple[HTTPResponse, str]:
         """A form, sent by the browser that was let in."""
         body = urlencode(fields).encode()
         return self.ask("POST", path, body, Cookie=self.cookie, Origin=self.address)

