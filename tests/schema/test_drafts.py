@@ -11,6 +11,7 @@ from tabveil.schema.drafts import (
     draft_of_names,
     filled,
     is_open,
+    taken_over,
     trouble_with,
 )
 
@@ -50,6 +51,15 @@ def test_another_draft_fills_only_what_is_open() -> None:
     both = filled(mine, theirs)
     assert both["columns"] == {"age": AGE, "wage": AGE, "city": {"type": TODO}}
     assert both["targets"] == ["city"]
+
+
+def test_a_schema_that_is_taken_over_says_all_about_the_columns_that_are_there() -> None:
+    mine = {"columns": {"age": OPEN, "id": {"type": "id"}}}
+    theirs = {"columns": {"age": AGE, "extra": AGE}, "targets": ["city"]}
+    assert taken_over(mine, theirs) == {
+        "columns": {"age": AGE, "id": {"type": "id"}},
+        "targets": ["city"],
+    }
 
 
 def test_a_changed_rule_is_no_longer_a_bought_one() -> None:

@@ -70,6 +70,21 @@ def test_another_tools_schema_fills_what_is_open(studio: Running) -> None:
     assert now["origins"]["age"] == "imported from sdv"
 
 
+def test_a_schema_of_our_own_is_taken_over_whole(start: Start, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 20)
+    rules = {"age": {"type": "numerical", "min": 16, "max": 99}, "sex": {"type": "drop"}}
+    file = tmp_path / "known.yaml"
+    tv.Schema.from_dict({"columns": rules}).save(file)
+    studio = start(people, "--schema", file, folder=tmp_path)
+    studio.enter()
+    assert state(studio)["draft"]["columns"]["age"] == rules["age"]
+    assert state(studio)["origins"] == dict.fromkeys(rules, "from known.yaml")
+    changed = file.read_text().replace("99", "89")
+    send(studio, "/people/columns/import", tool="tabveil", document=changed)
+    assert state(studio)["draft"]["columns"]["age"]["max"] == 89
+    studio.end()
+
+
 def test_a_file_that_is_no_schema_is_refused_in_words(studio: Running) -> None:
     for document in ("[1, 2]", "{", "columns: {a: [}", "just words"):
         answer, text = studio.post("/people/columns/import", tool="sdv", document=document)

@@ -65,6 +65,13 @@ def filled(draft: Draft, other: Draft) -> Draft:
     return rest | draft | {"columns": columns}
 
 
+def taken_over(draft: Draft, schema: Draft) -> Draft:
+    """The draft with all that a schema says about its columns, and about the table."""
+    known = schema["columns"]
+    columns = {name: known.get(name, rule) for name, rule in draft["columns"].items()}
+    return draft | schema | {"columns": columns}
+
+
 def code_list(text: str) -> list[Any]:
     """The values in a list as people paste it: one a line, or one line with commas between.
 

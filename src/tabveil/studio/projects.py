@@ -14,7 +14,8 @@ from tabveil.fitting.forecast import ROWS
 from tabveil.machine.files import atomic_write
 from tabveil.privacy import DELTA
 from tabveil.privacy.balance import ledger_beside
-from tabveil.schema.drafts import Draft, draft_of_names
+from tabveil.schema import Schema
+from tabveil.schema.drafts import Draft, draft_of_names, taken_over
 from tabveil.sources import opened
 from tabveil.sources.source import NAMELESS
 
@@ -71,6 +72,15 @@ class Project:
             yield state
             state.version += 1
             self.write(state)
+
+    def take_over(self, file: Path) -> None:
+        """Begin with a schema that was written before."""
+        document = Schema.load(file).to_dict()
+        with self.change() as state:
+            state.draft = taken_over(state.draft, document)
+            known = [name for name in document["columns"] if name in state.draft["columns"]]
+            state.origins |= dict.fromkeys(known, f"from {file.name}")
+            state.people = "many" if "privacy" in document else state.people
 
     def write(self, state: State) -> None:
         """Put the state on disk, whole or not at all."""

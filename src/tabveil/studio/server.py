@@ -23,13 +23,14 @@ LOOPBACK = "127.0.0.1"
 def serve(
     workplace: Workplace,
     data: Path | None,
+    schema: Path | None = None,
     *,
     port: int,
     browser: bool,
     say: Callable[[str], None],
 ) -> None:
     """Open the studio, and return when it was closed."""
-    home = "/" if data is None else _home(workplace, data)
+    home = "/" if data is None else _home(workplace, data, schema)
     with _listening(port) as place:
         keys = Keys(
             place.getsockname()[1],
@@ -56,10 +57,13 @@ def serve(
         asyncio.run(_until_closed(server, tabs, place))
 
 
-def _home(workplace: Workplace, data: Path) -> str:
+def _home(workplace: Workplace, data: Path, schema: Path | None) -> str:
     """Where a browser that comes in begins: at the table that was named."""
     try:
-        return f"/{workplace.open_table(data).key}/table"
+        project = workplace.open_table(data, header=schema is not None)
+        if schema is not None:
+            project.take_over(schema)
+        return f"/{project.key}/table"
     except InDoubt:
         return f"/?path={quote(str(data.absolute()))}"  # the first screen will ask about its header
 

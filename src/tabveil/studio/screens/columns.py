@@ -23,6 +23,7 @@ from tabveil.studio.steps import Step, command, schema_step
 from tabveil.studio.visit import Visit, answered
 from tabveil.studio.words import TYPES
 
+OURS = "tabveil"  # a schema file of our own
 KEEP = ""  # of a choice about many columns: leave it as it is
 
 
@@ -53,7 +54,7 @@ def show(visit: Visit, found: list[str] | None = None) -> Response:
         wrong=sum(line.origin == "wrong" for line in lines),
         trouble=whole_trouble(state),
         types=TYPES,
-        tools=list(IMPORTERS),
+        tools=[OURS, *IMPORTERS],
         found=found,
         names=list(state.draft["columns"]),
         search=search_words(state),
@@ -236,7 +237,7 @@ def save_constraints(visit: Visit) -> Response:
 def take_over(visit: Visit) -> Response:
     """Fill open columns from another tool's schema."""
     tool, text = visit.form.text("tool"), visit.form.text("document")
-    if tool not in IMPORTERS or not text:
+    if tool not in (OURS, *IMPORTERS) or not text:
         raise InvalidInput("No schema was given.", "Choose the tool, and paste its file.")
     suffix = "json" if text.startswith("{") else "yaml"
     file = visit.project.folder / f"imported-{tool}.{suffix}"
@@ -244,6 +245,9 @@ def take_over(visit: Visit) -> Response:
     document = read_document(file)
     if not isinstance(document, dict):
         raise InvalidInput(f"This is not a schema of {tool}.", "Paste the whole file.")
+    if tool == OURS:
+        visit.project.take_over(file)
+        return visit.go("columns")
     other = IMPORTERS[tool].read(document)
     _fill(visit.project, visit.form.version, other, f"imported from {tool}")
     return visit.go("columns")

@@ -3,6 +3,7 @@
 import io
 import tempfile
 import zipfile
+from html import escape
 from pathlib import Path
 
 from starlette.background import BackgroundTask
@@ -10,7 +11,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
 import tabveil as tv
-from tabveil.errors import InvalidInput, either
+from tabveil.errors import InvalidInput, TabveilError, either
 from tabveil.release.conditions import spelled_conditions
 from tabveil.release.formats import SUFFIXES
 from tabveil.release.output import write
@@ -49,8 +50,11 @@ def report(visit: Visit) -> Response:
     """The page about a release, in a box; it is made once and kept beside the release."""
     fit = _made(visit)
     file = fit.folder / f"{fit.name}-report.html"
-    if not file.exists():
-        page(tv.load(fit.release)).save(file)
+    try:
+        if not file.exists():
+            page(tv.load(fit.release)).save(file)
+    except TabveilError as missing:  # the packages for pages are an extra
+        return _boxed(f"<!doctype html><title>No report</title><p>{escape(str(missing))}</p>")
     return _boxed(file.read_text(encoding="utf-8"))
 
 
