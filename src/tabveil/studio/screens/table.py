@@ -10,11 +10,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tabveil.errors import InvalidInput, TabveilError
+from tabveil.machine.files import atomic_write
 from tabveil.schema import key
 from tabveil.sources import Source, opened
 from tabveil.sources.files import READABLE, opener_of
 from tabveil.sources.formats import FORMATS
-from tabveil.studio.projects import InDoubt
+from tabveil.sources.formats.csv import CsvFile
+from tabveil.studio.projects import InDoubt, OtherMark
 from tabveil.studio.steps import open_step
 from tabveil.studio.visit import Studio, Visit, answered
 
@@ -30,6 +32,7 @@ def pick(visit: Visit) -> Response:
         here="",
         path=visit.form.text("path") or visit.asked.text("path"),
         in_doubt=isinstance(visit.problem, InDoubt),
+        other_mark=isinstance(visit.problem, OtherMark),
         formats=", ".join(FORMATS),
         largest=LARGEST_UPLOAD,
         folder=str(visit.studio.workplace.folder),
@@ -44,6 +47,17 @@ def open_table(visit: Visit) -> Response:
         raise InvalidInput("No file was named.", READABLE)
     header = visit.form.text("header") == "yes"
     visit.project = visit.studio.workplace.open_table(Path(path), header=header)
+    return visit.go("table")
+
+
+def copy_with_commas(visit: Visit) -> Response:
+    """Make a copy with commas between cells, and open that; the file itself is not changed."""
+    reader = opened(Path(visit.form.text("path")).expanduser())
+    if not isinstance(reader, CsvFile) or not reader.other_mark:
+        raise InvalidInput("This file needs no such copy.", "Open it by its path.")
+    copy = _new_place(visit.studio.workplace.folder / "dropped", f"{reader.path.stem}.csv")
+    atomic_write(copy, reader.copy_with_commas)
+    visit.project = visit.studio.workplace.open_table(copy)
     return visit.go("table")
 
 
@@ -142,6 +156,7 @@ def _cell(value: object) -> str:
 ROUTES = [
     Route("/", answered(pick)),
     Route("/open", answered(open_table, pick), methods=["POST"]),
+    Route("/commas", answered(copy_with_commas, pick), methods=["POST"]),
     Route("/upload", upload, methods=["POST"]),
     Route("/{table}/table", answered(show)),
     Route("/{table}/look", answered(look, show), methods=["POST"]),
