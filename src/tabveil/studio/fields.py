@@ -40,7 +40,7 @@ def fields_of(rule: Mapping[str, Any]) -> list[Field]:
         kind, choices = _kind(name, about.annotation)
         if name in ("type", *FOLLOWS.get(str(rule["type"]), ())) or kind == "fixed":
             continue
-        words = words_for(name, declared.wants(name, "given"))
+        words = words_for(rule["type"], name, declared.wants(name, "given"))
         default = "" if about.is_required() else about.get_default(call_default_factory=True)
         value = rule.get(name, default)
         needed = about.is_required()
@@ -132,7 +132,8 @@ def in_one_line(rule: Mapping[str, Any]) -> str:
     low, high = said.pop("min", None), said.pop("max", None)
     parts = []
     if low is not None or high is not None:
-        parts.append(f"{_or_open(low)} to {_or_open(high)}")
+        both_open = low == high == TODO
+        parts.append("bounds open" if both_open else f"{_or_open(low)} to {_or_open(high)}")
     if "values" in said:
         parts.append(_shortened(said.pop("values"), bool(rule.get("other"))))
     parts += [f"{name.replace('_', ' ')} {_plain(value)}" for name, value in said.items()]

@@ -107,7 +107,24 @@ FIELDS = {
 }
 
 
-def words_for(field: str, wanted: str) -> Words:
-    """The words of a field; for one that has none, what its rule says it must be."""
+# Where a type needs other words than the rest.
+DAYS = {
+    "min": Words(
+        "Earliest",
+        "The earliest day that could be, not the earliest that is, as 2013-01-31.",
+        "Days before are read as this one. The true first day belongs to somebody.",
+    ),
+    "max": Words(
+        "Latest",
+        "The latest day that could be, as 2023-12-31.",
+        "Days after are read as this one. The true last day belongs to somebody.",
+    ),
+}
+SPECIAL = {"date": DAYS, "datetime": DAYS}
+
+
+def words_for(kind: str, field: str, wanted: str) -> Words:
+    """The words of a field of a type; if there are none, what its rule says it must be."""
     plain = field.replace("_", " ").capitalize()
-    return FIELDS.get(field) or Words(plain, f"It must be {wanted}.", "The column is read by it.")
+    otherwise = Words(plain, f"It must be {wanted}.", "The column is read by it.")
+    return SPECIAL.get(kind, {}).get(field) or FIELDS.get(field, otherwise)

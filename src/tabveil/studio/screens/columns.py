@@ -10,7 +10,7 @@ from starlette.routing import Route
 from tabveil.columns import RULES
 from tabveil.discovery import DELTA, found_document
 from tabveil.errors import InvalidInput
-from tabveil.schema import TODO, Schema, read_document
+from tabveil.schema import TODO, Schema, read_document, shown
 from tabveil.schema.drafts import bought_columns, filled, is_open, trouble_with
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
@@ -41,7 +41,7 @@ class Line:
     note: str
 
 
-def show(visit: Visit, found: list[str] | None = None) -> Response:
+def show(visit: Visit, found: list[tuple[int | None, str]] | None = None) -> Response:
     """All columns, one line each; `found` is what an owner's check has found."""
     state = visit.project.state()
     lines = lines_of(state)
@@ -309,7 +309,10 @@ def check_table(visit: Visit) -> Response:
     problem = whole_trouble(state)
     if problem:
         raise problem
-    return show(visit, check(_reader(state), Schema.from_dict(state.draft)))
+    names = list(state.draft["columns"])
+    places = {f"Column {shown(name)}": place for place, name in enumerate(names)}
+    found = check(_reader(state), Schema.from_dict(state.draft))
+    return show(visit, [(places.get(line.split(": ")[0]), line) for line in found])
 
 
 def _reader(state: State) -> Reader:

@@ -55,7 +55,10 @@ def copy_with_commas(visit: Visit) -> Response:
     reader = opened(Path(visit.form.text("path")).expanduser())
     if not isinstance(reader, CsvFile) or not reader.other_mark:
         raise InvalidInput("This file needs no such copy.", "Open it by its path.")
-    copy = _new_place(visit.studio.workplace.folder / "dropped", f"{reader.path.stem}.csv")
+    dropped = visit.studio.workplace.folder / "dropped"
+    # what was dropped is a copy already, and is replaced
+    here = reader.path.parent == dropped and reader.path.suffix == ".csv"
+    copy = reader.path if here else _new_place(dropped, f"{reader.path.stem}.csv")
     atomic_write(copy, reader.copy_with_commas)
     visit.project = visit.studio.workplace.open_table(copy)
     return visit.go("table")
