@@ -153,17 +153,17 @@ def test_a_form_that_makes_no_sense_is_refused_in_words(studio: Running, body: b
 
 
 def test_scripts_in_names_and_values_are_shown_as_text(
-    start: Start, browser: Any, tmp_path: Path
+    studio: Running, browser: Any, tmp_path: Path
 ) -> None:
     header = '"' + EVIL.replace('"', '""') + '"'
     (tmp_path / "evil.csv").write_text(f"{header},b\nx,1\n", encoding="utf-8")
-    studio = start(tmp_path / "evil.csv", folder=tmp_path)
     context = browser.new_context()
     page = context.new_page()
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
     page.goto(studio.link)
     page.wait_for_selector("h1")
+    studio.post("/open", path=str(tmp_path / "evil.csv"))
     page.goto(f"{studio.address}/evil/columns/0?type=categorical")
     page.fill("#f-values", f"{EVIL}\n</script>\n{{{{7*7}}}}")
     page.get_by_role("button", name="Save, and back").click()
@@ -176,7 +176,6 @@ def test_scripts_in_names_and_values_are_shown_as_text(
         "\n", ""
     ).replace("''", "'")
     context.close()
-    studio.end()
 
 
 @pytest.mark.parametrize("path", GETS)
@@ -189,7 +188,9 @@ def test_every_answer_comes_with_a_strict_policy(studio: Running, path: str) -> 
     assert "server" not in answer.headers
 
 
-def test_the_cookie_is_for_this_server_alone(studio: Running, start: Start) -> None:
+def test_the_cookie_is_for_this_server_alone_and_ctrl_c_ends_it_quietly(
+    studio: Running, start: Start
+) -> None:
     other = start()
     other.enter()
     answer, _ = other.ask("GET", "/", Cookie=studio.cookie)
@@ -198,6 +199,8 @@ def test_the_cookie_is_for_this_server_alone(studio: Running, start: Start) -> N
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
     other.end()
+    assert other.process.returncode in (0, 130)
+    assert "Traceback" not in other.said.read_text()
 
 
 def test_only_this_machine_can_reach_it(studio: Running) -> None:
@@ -263,13 +266,6 @@ def test_two_servers_on_one_folder_see_each_others_changes(start: Start, tmp_pat
     assert 'value="one" required checked' in second.get("/people/columns")[1]
     for studio in (first, second):
         studio.end()
-
-
-def test_ctrl_c_ends_it_quietly(start: Start) -> None:
-    studio = start()
-    studio.end()
-    assert studio.process.returncode in (0, 130)
-    assert "Traceback" not in studio.said.read_text()
 
 
 def test_a_port_that_is_taken_and_a_file_that_is_not_there_are_refused_in_one_line(

@@ -275,6 +275,20 @@ def test_a_copy_with_commas_is_made_of_a_file_with_other_marks(
     assert list(state(studio, file.stem)["draft"]["columns"]) == ["a", "b"]
 
 
+def test_a_damaged_file_of_the_studio_locks_nobody_out(start: Start, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 20)
+    studio = start(people, folder=tmp_path)
+    studio.enter()
+    (tmp_path / "tabveil-studio" / "people" / "studio.json").write_text('{"version": 3}')
+    answer, text = studio.get("/people/columns")
+    assert answer.status == 422 and "is damaged, or was written by another version" in text
+    answer, _ = studio.get("/")
+    assert answer.status == 200
+    answer, _ = studio.post("/open", path=str(people))
+    assert answer.headers["location"] == "/people-2/table"
+    studio.end()
+
+
 def test_an_odd_header_is_taken_once_its_owner_says_so(studio: Running, tmp_path: Path) -> None:
     (tmp_path / "years.csv").write_text("2019,2020\n1,2\n")
     answer, _ = studio.post("/open", path=str(tmp_path / "years.csv"), header="yes")

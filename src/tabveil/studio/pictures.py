@@ -88,9 +88,10 @@ def simulated(schema: Schema, column: ColumnForecast) -> list[Bar]:
 def _labels(schema: Schema, column: ColumnForecast) -> list[str]:
     if column.name in schema.categories:
         return list(schema.categories[column.name].labels)[:BARS]
-    rule = schema.numbers[column.name]
-    edges = np.linspace(rule.min, rule.max, BARS + 1)[:-1]
-    return [f"{edge:.4g}" for edge in edges]
+    codec = schema.number_codecs[column.name]
+    edges = np.linspace(codec.rule.min, codec.rule.max, BARS + 1)[:-1]
+    edges = np.round(edges, codec.rule.decimals if codec.rule.decimals is not None else 4)
+    return [codec.line.words(edge, edge) for edge in edges.tolist()]
 
 
 def _made_up(bars: int, *, categorical: bool) -> np.ndarray:

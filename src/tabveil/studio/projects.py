@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -37,7 +37,6 @@ class State:
     epsilon: float = 1.0
     delta: float = DELTA
     rows: int = ROWS
-    planned: bool = False  # whether the owner looked at the plan and kept it
     limit: float | None = None  # of the ledger, if it was set here
 
 
@@ -58,7 +57,14 @@ class Project:
 
     def state(self) -> State:
         """What was decided so far, as it stands on disk now."""
-        return State(**json.loads((self.folder / STATE).read_bytes()))
+        file = self.folder / STATE
+        try:
+            return State(**json.loads(file.read_bytes()))
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"{file} is damaged, or was written by another version.",
+                "Move it away to begin anew; releases beside it stay as they are.",
+            ) from None
 
     @contextmanager
     def change(self, version: int | None = None) -> Iterator[State]:
@@ -103,10 +109,15 @@ class Workplace:
 
     folder: Path
 
-    def projects(self) -> list[Project]:
-        """The tables that were opened here, in the order of their names."""
-        found = sorted(self.folder.glob(f"*/{STATE}"))
-        return [Project(place.parent) for place in found if KEY.fullmatch(place.parent.name)]
+    def tables(self) -> dict[str, Project]:
+        """The tables that were opened here, by the paths of their files; damaged ones left out."""
+        found: dict[str, Project] = {}
+        for place in sorted(self.folder.glob(f"*/{STATE}")):
+            project = Project(place.parent)
+            with suppress(InvalidInput):
+                if KEY.fullmatch(project.key):
+                    found[project.state().data] = project
+        return found
 
     def project(self, key: str) -> Project:
         """The table of this name."""
@@ -121,9 +132,9 @@ class Workplace:
         `header` says that the first line holds the names, odd as they look.
         """
         path = path.expanduser().absolute()
-        known = [project for project in self.projects() if project.state().data == str(path)]
+        known = self.tables().get(str(path))
         if known:
-            return known[0]
+            return known
         reader = opened(path)
         if isinstance(reader, CsvFile) and reader.other_mark:
             raise OtherMark(

@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.report.words import amount, duration, few, percent, promised, size
-from tabveil.studio.fits import fits_in
 from tabveil.studio.projects import Project, State, Workplace
 from tabveil.studio.steps import Step
 from tabveil.studio.tabs import Tabs
@@ -56,11 +55,11 @@ class Form:
         except ValueError:
             raise InvalidInput(f"{label} is {text[:40]}, but must be a number.", "") from None
 
-    def whole(self, name: str, label: str) -> int:
-        """A field that holds a whole number of 1 or more."""
+    def whole(self, name: str, label: str, least: int = 1) -> int:
+        """A field that holds a whole number that is not too small."""
         number = self.number(name, label)
-        if not (number >= 1 and number.is_integer() and number < 1e15):
-            raise InvalidInput(f"{label} must be a whole number of 1 or more.", "")
+        if not (least <= number < 1e15 and number.is_integer()):
+            raise InvalidInput(f"{label} must be a whole number of {least} or more.", "")
         return int(number)
 
     @property
@@ -120,7 +119,6 @@ class Visit:
             state=state,
             steps=steps,
             screens=SCREENS,
-            has_release=any(fit.release.is_dir() for fit in fits_in(self.project.folder)),
             **known,
         )
 

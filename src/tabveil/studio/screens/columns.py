@@ -279,7 +279,11 @@ def search_words(state: State) -> dict[str, Any] | None:
     names = [name for name, rule in state.draft["columns"].items() if is_open(rule)]
     if not names or state.draft.get("found") or not state.people:
         return None
-    return {"names": names, "count": len(names)}
+    chosen = [word for name in names for word in ("--column", name)]
+    unit = state.draft.get("privacy")
+    person = ["--unit", unit["unit"], "--max-rows", unit["max_rows"]] if unit else []
+    words = "schema", "init", state.data, "--epsilon", 0.1, *chosen, *person
+    return {"names": names, "count": len(names), "command": command(*words, "-o", "found.yaml")}
 
 
 def buy(visit: Visit) -> Response:

@@ -33,6 +33,19 @@ LEVELS = (
 )
 
 
+# What an expected error of cross-tables is good for.
+USES = (
+    (0.03, "Close: counts, cross-tables and models come out much like those of the real table."),
+    (0.10, "Usable: large groups come out well, small ones are noisy."),
+    (0.20, "Rough: only the main shapes and the strongest connections will be there."),
+    (
+        math.inf,
+        "Mostly noise. More rows help, or fewer and coarser columns, or fewer rows kept of each "
+        "person; or a larger ε.",
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Outlook:
     """Everything that the moving part of the screen shows."""
@@ -73,9 +86,9 @@ def save(visit: Visit) -> Response:
         moved = _moved(state, visit.form)
         Budget(moved.epsilon, moved.delta)
         state.epsilon, state.rows, state.delta = moved.epsilon, moved.rows, moved.delta
-        state.planned = True
     if visit.is_fragment:
-        return visit.render("_version.html", state=state)
+        steps = [plan_step(state)]
+        return visit.render("_kept.html", state=state, steps=steps, key=visit.project.key)
     return visit.go("plan")
 
 
@@ -92,7 +105,7 @@ def choose(visit: Visit) -> Response:
             if schema is None:
                 raise InvalidInput("No column is described yet.", "Begin on the screen Columns.")
             state.epsilon = epsilon_for(schema, wanted, rows=moved.rows, delta=moved.delta).epsilon
-        state.rows, state.delta, state.planned = moved.rows, moved.delta, True
+        state.rows, state.delta = moved.rows, moved.delta
     return visit.go("plan")
 
 
@@ -132,6 +145,7 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
     return {
         "picture": picture,
         "expected": expected,
+        "use": next(words for most, words in USES if expected.error <= most) if expected else "",
         "columns": columns[:12],
         "worst_pair": max(expected.pairs, key=lambda pair: pair.error, default=None)
         if expected

@@ -16,6 +16,7 @@ from tabveil.release.conditions import spelled_conditions
 from tabveil.release.formats import SUFFIXES
 from tabveil.release.output import write
 from tabveil.report import internal_page, page
+from tabveil.report.guarantee import promise
 from tabveil.schema import Schema, save_document
 from tabveil.studio.fits import Fit, fit_named, fits_in
 from tabveil.studio.guard import BOXED
@@ -30,7 +31,7 @@ def show(visit: Visit) -> Response:
     """The newest release of the table, or the one that the address names."""
     state = visit.project.state()
     made = [fit for fit in fits_in(visit.project.folder) if fit.release.is_dir()]
-    name = visit.asked.text("release") or visit.form.text("release")
+    name = visit.request.path_params.get("name") or visit.asked.text("release")
     chosen = next((fit for fit in made if fit.name == name), made[0] if made else None)
     loaded = tv.load(chosen.release) if chosen else None
     return visit.screen(
@@ -39,7 +40,8 @@ def show(visit: Visit) -> Response:
         [release_step()],
         made=made,
         chosen=chosen,
-        promise=loaded.privacy["promise"] if loaded else "",
+        promise=promise(loaded) if loaded else "",
+        asked=visit.asked,
         names=list(loaded.schema.learnt) if loaded else [],
         suffixes=list(SUFFIXES),
         most=MOST_ROWS,
@@ -89,7 +91,7 @@ def rows(visit: Visit) -> Response:
     where = spelled_conditions(
         [t.strip() for t in asked.texts("where") if t.strip()], loaded.schema
     )
-    seed = int(asked.number("seed", "The seed")) if asked.text("seed") else None
+    seed = asked.whole("seed", "The seed", least=0) if asked.text("seed") else None
     file = Path(tempfile.mkdtemp(prefix="tabveil-")) / f"synthetic{suffix}"
     write(loaded.sample(number, seed=seed, where=where, kind="arrow"), file)
     return FileResponse(file, filename=file.name, background=BackgroundTask(_forget, file))

@@ -5,6 +5,7 @@ from starlette.routing import Route
 
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.privacy import Budget, Promise, Protection, Relation
+from tabveil.report.words import promised
 from tabveil.schema import Schema
 from tabveil.studio.fits import Fit, fit_named, fits_in, next_fit
 from tabveil.studio.pictures import curve
@@ -12,7 +13,7 @@ from tabveil.studio.projects import State
 from tabveil.studio.screens.columns import whole_trouble
 from tabveil.studio.screens.ledger import account_of, after
 from tabveil.studio.screens.plan import outlook_of
-from tabveil.studio.steps import command, fit_step, fit_words
+from tabveil.studio.steps import fit_step, fit_words
 from tabveil.studio.visit import Visit, answered
 
 
@@ -36,10 +37,8 @@ def show(visit: Visit) -> Response:
         after=after(state) if visit.problem is None else None,
         promise=_promise(state) if ready else "",
         found=outlook_of(state).found if ready else None,
-        columns=len(state.draft["columns"]),
         fits=[(fit, fit.progress()) for fit in fits],
         running=any(fit.running for fit in fits),
-        command=command(*fit_words(state, "schema.yaml", next_fit(visit.project.folder).name)),
         curve=curve,
     )
 
@@ -47,7 +46,8 @@ def show(visit: Visit) -> Response:
 def _promise(state: State) -> str:
     privacy = Schema.from_dict(state.draft).privacy
     budget = Budget(state.epsilon, state.delta)
-    return str(Promise(budget, Protection.of(Relation.ADD_REMOVE, privacy)))
+    promise = Promise(budget, Protection.of(Relation.ADD_REMOVE, privacy))
+    return str(promise).replace(f"{state.delta:g}", promised(state.delta))
 
 
 def begin(visit: Visit) -> Response:
@@ -63,7 +63,6 @@ def begin(visit: Visit) -> Response:
         fit = next_fit(visit.project.folder)
         Schema.from_dict(state.draft).save(fit.schema)
         fit.start(fit_words(state, fit.schema.name, fit.name))
-        state.planned = True
     return visit.go("run", f"#{fit.name}")
 
 

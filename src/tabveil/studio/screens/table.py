@@ -36,7 +36,7 @@ def pick(visit: Visit) -> Response:
         formats=", ".join(FORMATS),
         largest=LARGEST_UPLOAD,
         folder=str(visit.studio.workplace.folder),
-        tables=[(p.key, p.state().data) for p in visit.studio.workplace.projects()],
+        tables=visit.studio.workplace.tables(),
     )
 
 

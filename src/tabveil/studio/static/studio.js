@@ -70,8 +70,9 @@ for (const form of all("[data-live]")) {
     const answer = await fetch(form.action, { ...fragment, method: "POST", body: filled() });
     byId("saved").textContent = answer.ok ? `Kept: ε = ${sent}.` : "Not kept: press the button to see why.";
     if (!answer.ok) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("input").value;
-    for (const field of all("input[name=version]")) field.value = fresh;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const field of all("input[name=version]")) field.value = fresh.querySelector("input").value;
+    document.querySelector("aside").replaceWith(fresh.querySelector("aside"));
   });
   slider.addEventListener("input", () => {
     const exact = 0.05 * 400 ** (slider.value / slider.max);
