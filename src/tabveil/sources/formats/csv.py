@@ -20,6 +20,7 @@ LONGEST_CSV_ROW = 32 * 2**20  # bytes
 CELL = re.compile(
     r"[-+$€£(]*[\d.,][\d\s.,:;/+()%$€£TZtzeE-]*|true|false|nan|n/?a|null|none|\?|-|", re.IGNORECASE
 )
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 OTHER_MARKS = (";", "\t", "|")
 PERSONAL = re.compile(r"@|\d{5}")  # addresses, and numbers of people and things
 
@@ -93,7 +94,7 @@ class CsvFile(Reader):
         return next((mark for mark in OTHER_MARKS if mark in alone), "")
 
     def copy_with_commas(self, copy: BinaryIO) -> None:
-        """Write the same rows with commas instead of the other mark between their cells."""
+        """Write the same rows with commas between cells, and points in numbers such as 3,5."""
         with (
             explained(f"{self.path} could not be copied.", self.advice),
             self.path.open("rb") as file,
@@ -102,7 +103,8 @@ class CsvFile(Reader):
                 self._unpacked(file), encoding="utf-8-sig", errors="replace", newline=""
             )
             written = io.TextIOWrapper(copy, encoding="utf-8", newline="")
-            csv.writer(written).writerows(csv.reader(text, delimiter=self.other_mark))
+            rows = csv.reader(text, delimiter=self.other_mark)
+            csv.writer(written).writerows([_with_point(cell) for cell in row] for row in rows)
             written.detach()  # flushed; whoever opened the file closes it
 
     def files_here(self) -> list[Path]:
@@ -110,6 +112,10 @@ class CsvFile(Reader):
 
     def count(self, column: str) -> int:
         return sum(table.num_rows for table in self.batches([column], 0, lambda share: None))
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell.strip()) else cell
 
 
 def looks_like_data(names: Sequence[str]) -> bool:

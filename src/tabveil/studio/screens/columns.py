@@ -19,11 +19,13 @@ from tabveil.sources.drafting import draft_schema
 from tabveil.sources.reader import Reader
 from tabveil.studio.fields import fields_of, in_one_line, rule_from
 from tabveil.studio.projects import Project, State
+from tabveil.studio.screens.ledger import after
 from tabveil.studio.steps import Step, command, schema_step
 from tabveil.studio.visit import Visit, answered
 from tabveil.studio.words import TYPES
 
 OURS = "tabveil"  # a schema file of our own
+PRICE = 0.1  # ε of a search, unless the owner names another
 KEEP = ""  # of a choice about many columns: leave it as it is
 
 
@@ -282,8 +284,14 @@ def search_words(state: State) -> dict[str, Any] | None:
     chosen = [word for name in names for word in ("--column", name)]
     unit = state.draft.get("privacy")
     person = ["--unit", unit["unit"], "--max-rows", unit["max_rows"]] if unit else []
-    words = "schema", "init", state.data, "--epsilon", 0.1, *chosen, *person
-    return {"names": names, "count": len(names), "command": command(*words, "-o", "found.yaml")}
+    words = "schema", "init", state.data, "--epsilon", PRICE, *chosen, *person, "-o", "found.yaml"
+    return {
+        "names": names,
+        "count": len(names),
+        "price": PRICE,
+        "in_all": after(state, PRICE),
+        "command": command(*words),
+    }
 
 
 def buy(visit: Visit) -> Response:

@@ -6,6 +6,7 @@ from pathlib import Path
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tabveil.discovery import DELTA as SEARCH_DELTA
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.privacy import DELTA, Budget, Ledger, Relation, epsilon_of
 from tabveil.privacy.balance import balance, epsilons_so_far, room_for, stated_delta
@@ -67,9 +68,10 @@ def _parts(charges: list[tuple[str, str, str, float]]) -> list[tuple[str, float,
     return parts
 
 
-def after(state: State) -> float:
-    """The ε that the table will have paid in all, once the planned fit is done."""
+def after(state: State, search: float = 0.0) -> float:
+    """The ε that the table will have paid in all, once the planned fit and a search are done."""
     rho, delta = Budget(state.epsilon, state.delta).rho, state.delta
+    rho += Budget(search, SEARCH_DELTA / 2).rho if search else 0
     if Path(state.ledger).exists():
         ledger = Ledger.read(state.ledger)
         delta = ledger.delta_left(stated_delta(ledger))
