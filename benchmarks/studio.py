@@ -8,6 +8,7 @@ Prints for every screen the median and the worst time from the request to the la
 import argparse
 import http.client
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -74,7 +75,10 @@ def measure(columns: int, times: int) -> None:
         state = json.loads(file.read_text())
         state["draft"]["columns"], state["people"] = names, "one"
         file.write_text(json.dumps(state))
-        print(f"{columns} columns, {times} times each; milliseconds")
+        busy = os.getloadavg()[0]
+        print(
+            f"{columns} columns, {times} times each; milliseconds; load of the machine {busy:.1f}"
+        )
         for screen in SCREENS:
             show(
                 screen,

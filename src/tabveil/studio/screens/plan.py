@@ -63,7 +63,7 @@ class Outlook:
 def show(visit: Visit) -> Response:
     """The whole screen."""
     state = visit.project.state()
-    outlook = None if _usable(state) is None else outlook_of(state)
+    outlook = None if _schema(_described(state)) is None else outlook_of(state)
     return visit.screen(
         "plan",
         state,
@@ -101,9 +101,7 @@ def choose(visit: Visit) -> Response:
         if form.text("by") == "risk":
             state.epsilon = epsilon_for_risk(wanted, moved.delta)
         else:
-            schema = _usable(state)
-            if schema is None:
-                raise InvalidInput("No column is described yet.", "Begin on the screen Columns.")
+            schema = _planned(_described(state))
             state.epsilon = epsilon_for(schema, wanted, rows=moved.rows, delta=moved.delta).epsilon
         state.rows, state.delta = moved.rows, moved.delta
     return visit.go("plan")
@@ -159,42 +157,52 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
 
 def outlook_of(state: State) -> Outlook:
     """What an ε would mean, for the columns that are described so far."""
-    schema = _usable(state)
-    if schema is None:
-        raise InvalidInput("No column is described yet.", "Begin on the screen Columns.")
+    schema = _planned(_described(state))
     budget = Budget(state.epsilon, state.delta)
     risk = Risk.of_spending(budget.rho, state.epsilon, state.delta)
     level, advice = next((name, words) for most, name, words in LEVELS if state.epsilon <= most)
-    document = json.dumps(schema.to_dict(), sort_keys=False, default=str)
     return Outlook(
         state.epsilon,
         level,
         advice,
         risk.guess,
         risk.caught(0.01),
-        _forecast(document, state.epsilon, state.delta, state.rows),
+        _forecast(_described(state), state.epsilon, state.delta, state.rows),
         schema,
         len(state.draft["columns"]) - len(schema.columns),
     )
 
 
-@lru_cache(maxsize=256)
-def _forecast(document: str, epsilon: float, delta: float, rows: int) -> Forecast:
-    return forecast(Schema.from_dict(json.loads(document)), epsilon, delta=delta, rows=rows)
+def _described(state: State) -> str:
+    """What a plan goes by, in one text that tells drafts apart."""
+    parts = ("columns", "targets", "privacy")
+    return json.dumps({part: state.draft[part] for part in parts if part in state.draft})
 
 
-def _usable(state: State) -> Schema | None:
+def _planned(described: str) -> Schema:
+    schema = _schema(described)
+    if schema is None:
+        raise InvalidInput("No column is described yet.", "Begin on the screen Columns.")
+    return schema
+
+
+@lru_cache(maxsize=16)  # every move of the slider asks for the same one
+def _schema(described: str) -> Schema | None:
     """What can be planned for: the columns that are described; none if there is none yet."""
-    rules = state.draft["columns"]
-    usable = {name: rule for name, rule in rules.items() if not trouble_with(name, rule)}
-    targets = [name for name in state.draft.get("targets", ()) if name in usable]
-    document: dict[str, Any] = {"columns": usable, "targets": targets}
-    if state.draft.get("privacy"):
-        document["privacy"] = state.draft["privacy"]
+    draft = json.loads(described)
+    columns = {
+        name: rule for name, rule in draft["columns"].items() if not trouble_with(name, rule)
+    }
+    targets = [name for name in draft.get("targets", ()) if name in columns]
     try:
-        return Schema.from_dict(document)
+        return Schema.from_dict(draft | {"columns": columns, "targets": targets})
     except InvalidInput:
         return None
+
+
+@lru_cache(maxsize=256)
+def _forecast(described: str, epsilon: float, delta: float, rows: int) -> Forecast:
+    return forecast(_planned(described), epsilon, delta=delta, rows=rows)
 
 
 ROUTES = [
