@@ -33,6 +33,8 @@ def studio(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
 
 def test_a_wrong_token_a_used_one_and_none_at_all_are_refused(studio: Running) -> None:
     used = re.findall(r"/enter\S+", studio.said.read_text())[0]
+    answer, _ = studio.ask("HEAD", studio.link.removeprefix(studio.address))
+    assert answer.status == 403  # a look at the link does not use it up
     for path in ("/enter?token=guess", "/enter", "/enter?token=", used):
         answer, text = studio.ask("GET", path)
         assert answer.status == 403 and "set-cookie" not in answer.headers, path

@@ -93,7 +93,7 @@ class Guard:
             return _refused(f"This studio answers at 127.0.0.1:{self.keys.port} only.", 421)
         if self._from_elsewhere(headers, host, scope["method"]):
             return _refused("Another site asked for this; it is not answered.", 403)
-        if scope["path"] == ENTRANCE:
+        if scope["path"] == ENTRANCE and scope["method"] == "GET":  # a mere look uses nothing up
             return self._let_in(scope)
         if not self.keys.knows(_cookies(headers).get(self.keys.cookie, "")):
             return _refused(LOCKED_OUT, 403)

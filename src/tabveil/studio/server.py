@@ -45,6 +45,8 @@ def serve(
                 # a traceback may quote a cell
                 log_level="error" if os.environ.get("TABVEIL_DEBUG") else "critical",
                 server_header=False,
+                proxy_headers=False,
+                ws="none",
                 lifespan="off",
                 timeout_graceful_shutdown=2,
             )
