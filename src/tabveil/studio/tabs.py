@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 GRACE = 20.0  # seconds without a tab: time for a reload, or to follow a link
-SILENCE = 600.0  # seconds after which a tab that says nothing counts as closed
+SILENCE = 4 * 3600.0  # seconds after which a tab that says nothing counts as closed
 
 
 class Tabs:
