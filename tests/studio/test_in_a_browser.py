@@ -356,6 +356,13 @@ def tab_to(page: Any, name: str) -> None:
     raise AssertionError(f"no Tab leads to {name}")
 
 
+def test_a_file_can_be_dropped_in(guest: Guest, tmp_path: Path) -> None:
+    guest.page.goto(guest.studio.address)
+    guest.page.set_input_files("#file", write_people(tmp_path / "mine.csv", 20))
+    guest.page.wait_for_url("**/mine/table")
+    assert "tabveil-studio/dropped/mine.csv" in guest.text()
+
+
 def test_nothing_was_fetched_elsewhere_and_nothing_went_wrong(guest: Guest) -> None:
     own = (guest.studio.address, "blob:", "data:")
     assert [url for url in guest.fetched if not url.startswith(own)] == []

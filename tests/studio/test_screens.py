@@ -114,6 +114,7 @@ def test_what_nobody_knows_is_bought_once_the_unit_is_known(studio: Running) -> 
     assert ledger.shows(now["draft"]["found"]["charges"])
     _, text = studio.get("/people/columns")
     assert "bought" in text and "Search, and pay" not in text
+    assert "were bought for ε = 2" in studio.get("/people/run")[1]
     send(studio, "/people/columns/people", people="one")
 
 
