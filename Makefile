@@ -123,7 +123,7 @@ $(VENV)/bin/python:
 
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing tabveil into $(VENV) (about a minute) ..."
-	$(INSTALL) --editable '.[report]'
+	$(INSTALL) --editable '.[report,studio]'
 	@touch $@
 
 $(VENV)/installed-for-tests: $(VENV)/installed

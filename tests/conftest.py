@@ -1,6 +1,8 @@
-"""Small public schemas and tables that many tests share."""
+"""Small public schemas and tables that many tests share, and a browser."""
 
 import os
+import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +19,8 @@ from tabveil.tables.table import Codec, Domain
 # Tests that share what is slow to start (a cluster, a browser, compiled programs) run in one
 # process. The marks of pytest-xdist for this are lost on pytest 9.2, which names tests in another
 # way than it expects.
-TOGETHER = ("tests/engines/", "tests/report/test_pages", "tests/test_docs.py")
+TOGETHER = ("tests/engines/", "tests/report/test_pages", "tests/studio/", "tests/test_docs.py")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,3 +47,18 @@ def codec(schema: Schema) -> Codec:
 @pytest.fixture
 def domain(codec: Codec) -> Domain:
     return codec.domain
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium without a screen; where continuous integration runs, its absence is a failure."""
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("Chromium is not installed; run `make browser`.")
+        pytest.skip("Chromium is not installed; run `make browser`.")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

@@ -87,6 +87,16 @@ def test_no_row_changes_a_type_that_a_reader_guessed_and_nobody_paid_for(
     assert searched(pd.DataFrame(cells)) == searched(frame)
 
 
+def test_only_the_columns_that_are_named_are_searched_with_all_of_the_budget() -> None:
+    some, whole_table = Spy(), Spy()
+    found = found_document(people(), epsilon=1, columns=["age", "city"], noise=some)
+    found_document(people(), epsilon=1, noise=whole_table)
+    assert set(found["columns"]) == {"city", "age"} == set(found["found"]["columns"])
+    assert all(a < b for a, b in zip(some.scales, whole_table.scales, strict=True))
+    with pytest.raises(InvalidInput, match="no column agee"):
+        found_document(people(), epsilon=1, columns=["agee"], noise=Silence())
+
+
 def test_real_noise_finds_it_too() -> None:
     schema = infer_schema(
         people(), epsilon=1, targets=["city"]

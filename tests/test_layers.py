@@ -45,9 +45,13 @@ MAY_IMPORT = {
         "baselines", "datasets", "errors", "machine", "metrics", "privacy", "report",
         "schema",
     },
+    "studio": {
+        "columns", "discovery", "errors", "fitting", "machine", "privacy", "release", "report",
+        "schema", "sources",
+    },
     "cli": {
         "audit", "benchmark", "cards", "datasets", "discovery", "engines", "errors", "fitting",
-        "machine", "metrics", "privacy", "release", "report", "schema", "sources",
+        "machine", "metrics", "privacy", "release", "report", "schema", "sources", "studio",
     },
 }  # fmt: skip
 

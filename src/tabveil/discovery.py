@@ -24,7 +24,15 @@ from tabveil.columns.words import key, short
 from tabveil.engines import Local
 from tabveil.errors import InvalidInput
 from tabveil.privacy import Budget, Door, Ledger, Noise, Promise, Protection
-from tabveil.schema import TODO, Privacy, Schema, rule_mark, save_document, shown
+from tabveil.schema import (
+    TODO,
+    Privacy,
+    Schema,
+    did_you_mean,
+    rule_mark,
+    save_document,
+    shown,
+)
 from tabveil.sources import Source
 from tabveil.sources.reader import explained
 
@@ -73,11 +81,13 @@ def found_document(
     ledger: str | Path | None = None,
     neighbours: str = "add-remove",
     privacy: dict[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
     save: Path | None = None,
     noise: Noise | None = None,
 ) -> dict[str, Any]:
     """The same as a document to save: `TODO` stands where nothing could be found.
 
+    With `columns`, only these are searched, which leaves more of the budget for each.
     With a ledger file, a search that was cut short goes on when it is asked for again, from the
     answers that were paid for. With `save`, the document is on disk before the search counts as
     done.
@@ -94,16 +104,25 @@ def found_document(
         source = replace(
             source.only([name for name in source.columns if name != unit.unit]), bound=unit
         )
+    if columns is not None:
+        absent = [name for name in columns if name not in source.columns]
+        if absent:
+            raise InvalidInput(
+                f"There is no column {shown(absent[0])} to search.",
+                did_you_mean(absent[0], source.columns),
+            )
+        source = source.only([name for name in source.columns if name in set(columns)])
     if not source.columns:
         raise InvalidInput("The table has no column to search.", "Is this the right file?")
     relation, protected = promise.protection.relation, promise.protection.unit
     book = Ledger.in_memory(relation) if ledger is None else Ledger.open(ledger, relation)
     with book:
-        request = json.dumps([asdict(promise), source.fingerprint()], default=str)
+        asked = [asdict(promise), source.fingerprint(), *([] if columns is None else [columns])]
+        request = json.dumps(asked, default=str)
         label = f"A schema with ε = {epsilon:g}"
         allowance = book.allowance(whole(promise), label, request=request, unit=protected)
         door = Door(allowance, promise.protection, noise)
-        columns = Scout(source, door, promise).columns()
+        rules = Scout(source, door, promise).columns()
         found = {
             "epsilon": epsilon,
             "delta": delta,
@@ -113,10 +132,10 @@ def found_document(
             "delta_used": float(sum(charge.delta for charge in allowance.charges)),
             "charges": [charge.mark for charge in allowance.charges],
             "columns": {
-                name: rule_mark(rule) for name, rule in columns.items() if TODO not in rule.values()
+                name: rule_mark(rule) for name, rule in rules.items() if TODO not in rule.values()
             },
         } | ({} if door.private else {"private": False})
-        document: dict[str, Any] = {"columns": columns, "found": found}
+        document: dict[str, Any] = {"columns": rules, "found": found}
         document |= {"privacy": unit.model_dump()} if unit else {}
         if save is not None:
             save_document(document, save)

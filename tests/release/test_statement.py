@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import tabveil as tv
 from tabveil.audit.attacks import Silence
 from tabveil.cli import app
-from tabveil.cli.spending import ledger_beside
 from tabveil.discovery import found_document
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets import PRESETS, Default, Effort
@@ -23,6 +22,7 @@ from tabveil.release.statement import assumed_public
 from tabveil.report.evidence import Evidence
 from tabveil.report.guarantee import Risk, section
 from tabveil.schema import rule_mark
+from tabveil.sources.address import ledger_beside
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 HASTY = Default(rounds=1, effort=Effort(rows=20, between_rounds=ONE_STEP, at_the_end=ONE_STEP))

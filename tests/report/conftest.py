@@ -1,10 +1,6 @@
-"""A small release and its pages, made once, and a browser to look at them."""
+"""A small release and its pages, made once."""
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +12,6 @@ from tabveil.fitting.projection import Annealing
 
 FAST = Annealing(8.0, stages=2, steps=5, tolerance=0.0)
 TINY = Default(rounds=2, effort=Effort(rows=60, between_rounds=FAST, at_the_end=FAST))
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SCHEMA = {
     "columns": {
         "city": {"type": "categorical", "values": ["north", "south", "east"], "other": True},
@@ -74,18 +69,3 @@ def pages(model: tv.RAPpp, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     for name, content in made.items():
         content.save(folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in made}
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium without a screen; where continuous integration runs, its absence is a failure."""
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is not installed; run `make browser`.")
-        pytest.skip("Chromium is not installed; run `make browser`.")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()

@@ -145,7 +145,7 @@ def test_a_schema_cannot_be_changed():
         ({"min": 1}, "Column age: type is missing."),
         ({"type": "text"}, "Column age: free text cannot be learnt."),
         ({"type": "datetime", "min": "2013-01-01"}, "Column age: max is missing."),
-        (DAYS | {"min": "soon"}, "Column age: min must be"),
+        (DAYS | {"min": "soon"}, "Column age: min must be a day or a moment such as 2013-01-31."),
         (DAYS | {"max": "2013-01-01"}, "is not at least one second before max"),
         (DAYS | {"unit": "week"}, "Column age: unit must be"),
         (DAYS | {"timezone": "Mars"}, "Column age: timezone Mars is not known."),

@@ -18,13 +18,12 @@ from typer.testing import CliRunner
 import tabveil as tv
 from noises import Fixed
 from tabveil.cli import app
-from tabveil.cli.spending import ledger_beside
 from tabveil.errors import InvalidInput
 from tabveil.fitting.synthesizer import fit_with_noise
 from tabveil.privacy import Ledger
 from tabveil.release import Release
 from tabveil.sources import Source
-from tabveil.sources.address import Address
+from tabveil.sources.address import Address, ledger_beside
 
 SCHEMA = tv.Schema.from_dict(
     {

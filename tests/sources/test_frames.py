@@ -580,6 +580,8 @@ DRAFTED = pd.DataFrame(
         "truth": [True, False] * 100,
         "gap": [None, 1.25] * 100,
         "constant": [0.5] * 200,
+        "day": ["2013-01-31", "2014-02-28"] * 100,
+        "moment": ["2013-01-31 12:00:00", "2014-02-28 23:59:59"] * 100,
     }
 )
 
@@ -601,6 +603,8 @@ def test_a_draft_says_names_and_types_only(tmp_path, as_file):
             "truth": {"type": "categorical", "values": [False, True]},
             "gap": todo,
             "constant": todo,
+            "day": {"type": "date", "min": "TODO", "max": "TODO"},
+            "moment": {"type": "datetime", "min": "TODO", "max": "TODO"},
         }
     }
 
@@ -620,6 +624,8 @@ def test_a_public_draft_is_a_schema_the_data_keeps(tmp_path, as_file):
         "truth": {"type": "categorical", "values": [False, True]},
         "gap": {"type": "categorical", "values": [1.25], "nullable": True},
         "constant": {"type": "categorical", "values": [0.5]},
+        "day": {"type": "date", "min": "2013-01-31", "max": "2014-03-01"},
+        "moment": {"type": "datetime", "min": "2013-01-31", "max": "2014-03-01"},
     }
     assert check(data, Schema.from_dict(draft)) == []
 

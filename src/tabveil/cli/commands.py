@@ -14,6 +14,7 @@ from tabveil.errors import TabveilError
 
 COMMANDS = {
     "demo": "demo.demo",
+    "studio": "studio.studio",
     "schema init": "schema.init_schema",
     "schema check": "schema.check_schema",
     "schema import": "schema.import_schema",

@@ -72,5 +72,7 @@ def _places(folder: Path) -> str:
             f"{folder}/release may be published. Draw more: tabveil sample {folder}/release -o "
             "more.csv",
             f"What it cost: tabveil ledger show {folder}/train.csv.ledger",
+            f"The same job in a browser, step by step: "
+            f"tabveil studio {folder}/train.csv --schema {folder}/schema.yaml",
         ]
     )

@@ -18,11 +18,13 @@ from tabveil.cli.options import (
     Targets,
 )
 from tabveil.cli.progress import progress_bar
-from tabveil.cli.spending import ledger_beside, say_spent_before, spent
+from tabveil.cli.spending import say_spent_before
 from tabveil.engines import engine_named
 from tabveil.fitting.logs import log_file
 from tabveil.machine.files import require_new
 from tabveil.privacy import Ledger, Relation
+from tabveil.privacy.balance import spent
+from tabveil.sources.address import ledger_beside
 
 HERE = EngineName("local")
 

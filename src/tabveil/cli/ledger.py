@@ -1,8 +1,6 @@
 """Create, show and verify a ledger: what was spent on a dataset, and what is left."""
 
 import json
-import math
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +13,7 @@ from tabveil.cli.consoles import out, say
 from tabveil.cli.options import AsJson
 from tabveil.machine.files import require_new
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of
+from tabveil.privacy.balance import balance, epsilons_so_far, stated_delta
 
 
 def new_ledger(
@@ -51,13 +50,12 @@ def show_ledger(
     Example: `tabveil ledger show people.ledger`
     """
     ledger = Ledger.read(file)
-    at = delta if delta is not None else ledger.limit.delta if ledger.limit else None
-    at = DELTA + float(ledger.delta_spent) if at is None else at
+    at = stated_delta(ledger) if delta is None else delta
     if as_json:
         print(json.dumps(_account(ledger, at)))
         return
     out.print(_charges(ledger, at))
-    out.print(_balance(ledger, at), markup=False)
+    out.print(balance(ledger, at), markup=False)
 
 
 def verify_ledger(
@@ -109,30 +107,12 @@ def _account(ledger: Ledger, delta: float) -> dict[str, Any]:
 def _charges(ledger: Ledger, delta: float) -> Grid:
     """A ledger for people, charge by charge."""
     grid = Grid("when (UTC)", "what", "mechanism", "ρ", "ε so far", box=SIMPLE)
-    rest, running = ledger.delta_left(delta), Fraction(0)
-    for charge in ledger.charges:
-        running += charge.rho
+    for charge, so_far in zip(ledger.charges, epsilons_so_far(ledger, delta), strict=True):
         grid.add_row(
             charge.when[:16].replace("T", " "),
             charge.what,
             charge.mechanism,
             f"{float(charge.rho):.3g}",
-            f"{epsilon_of(running, rest):.4g}",
+            f"{so_far:.4g}",
         )
     return grid
-
-
-def _balance(ledger: Ledger, delta: float) -> str:
-    """What was spent and what is left, in one sentence."""
-    rest = ledger.delta_left(delta)
-    spent = (
-        f"ρ = {float(ledger.spent):.4g}, that is ε = {epsilon_of(ledger.spent, rest):.4g} at δ = "
-        f"{delta:g}"
-    )
-    left = "no limit is set"
-    if ledger.limit and ledger.left is not None:
-        # In hundredths and rounded down, so that a fit with this ε is not refused.
-        room = math.floor(epsilon_of(ledger.left, rest) * 100) / 100
-        left = f"ρ = {float(ledger.left):.4g} is left of ε = {ledger.limit.epsilon:g}"
-        left += f", enough for one more fit with ε = {room:g} at this δ" if room else ""
-    return f"Spent so far: {spent}; neighbours {ledger.relation.value}; {left}."

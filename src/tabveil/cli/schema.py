@@ -10,7 +10,7 @@ import typer
 import tabveil as tv
 from tabveil.cli.consoles import out, say
 from tabveil.cli.options import AsJson, Data, LedgerFile, SchemaFile, ToolName
-from tabveil.cli.spending import ledger_beside, say_spent_before
+from tabveil.cli.spending import say_spent_before
 from tabveil.discovery import DELTA, found_document
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import require_new
@@ -18,6 +18,7 @@ from tabveil.privacy import Relation
 from tabveil.schema import TODO, read_document, save_document
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
+from tabveil.sources.address import ledger_beside
 from tabveil.sources.checking import check
 from tabveil.sources.drafting import draft_schema
 
@@ -38,6 +39,10 @@ def init_schema(
         typer.Option(help="Find categories and ranges with differential privacy, at this ε."),
     ] = None,
     delta: Annotated[float, typer.Option(help="The δ of what is found.")] = DELTA,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="With --epsilon: search only this column; repeat for more."),
+    ] = None,
     ledger: LedgerFile = None,
     neighbours: Annotated[Relation, typer.Option(help="What is protected.")] = Relation.ADD_REMOVE,
     unit: Annotated[
@@ -67,6 +72,8 @@ def init_schema(
     """
     require_new(schema)
     person = _person(unit, max_rows)
+    if columns and epsilon is None:
+        raise InvalidInput("--column says what --epsilon searches.", "Give --epsilon, too.")
     if epsilon is None:
         draft = _drafted(_named(data, header), public, person)
         save_document(draft, schema)
@@ -84,6 +91,7 @@ def init_schema(
             ledger=ledger,
             neighbours=neighbours.value,
             privacy=person,
+            columns=columns or None,
             save=schema,
         )
         say(f"The cost is in {ledger}, where every fit on this table will be, too.")

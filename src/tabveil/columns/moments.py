@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -57,6 +57,9 @@ class Datetime(Column):
     there; without one, they are readings of a clock, and moments with an offset are read in UTC.
     """
 
+    wanted: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("min", "max"), "a day or a moment such as 2013-01-31"
+    )
     example = Example(
         {"min": "2013-01-01", "max": "2014-01-01", "unit": "hour", "timezone": "Europe/Berlin"},
         usual="2013-03-01 12:00",

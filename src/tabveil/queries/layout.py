@@ -108,7 +108,7 @@ class Layout:
         width = max(size for _, size in kept)
         return cls(columns, groups, tuple(query for query, _ in kept), width)
 
-    @property
+    @cached_property
     def sizes(self) -> np.ndarray:
         """How many cells each query has."""
         return self.product([len(column.labels) for column in self.columns])

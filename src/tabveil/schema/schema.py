@@ -43,7 +43,7 @@ def _columns(columns: object) -> dict[str, Column]:
         )
     if not columns:
         raise InvalidInput("The schema declares no column.", "Declare at least one under columns.")
-    rules = {_name(name): _rule(name, rule) for name, rule in columns.items()}
+    rules = {_name(name): column_rule(name, rule) for name, rule in columns.items()}
     for name, rule in rules.items():
         if kind_axis(name) in rules and isinstance(rule.codec, NumberCodec):
             raise InvalidInput(
@@ -69,7 +69,8 @@ def _name(name: object) -> str:
     return name
 
 
-def _rule(name: str, rule: object) -> Column:
+def column_rule(name: str, rule: object) -> Column:
+    """The rule of one column, read from a plain mapping, or one line that says what is wrong."""
     column = f"Column {shown(name)}"
     if isinstance(rule, Column):
         return rule

@@ -40,3 +40,11 @@ class Address:
         if self.scheme == "duckdb":
             return Path(self.place.partition("://")[2].removeprefix("/"))
         return Path(self.place.removeprefix("file://"))
+
+
+def ledger_beside(data: str) -> Path:
+    """The ledger of a table unless another is named: beside it, where the next fit finds it."""
+    path = Address.of(data).local
+    # A table in a cluster or in a cloud has no place on this machine:
+    # its ledger lies where one works.
+    return path.with_name(path.name + ".ledger") if path.exists() else Path(path.name + ".ledger")

@@ -1,5 +1,6 @@
 """A table drafted into a schema for its owner to fill in."""
 
+import datetime
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,9 @@ class _Seen:
     low: float = math.inf
     high: float = -math.inf
     decimals: int = 0
+    kind_of_moments: str = "date"  # none once a text was met that spells no moment
+    first: str = ""
+    last: str = ""
 
     def look(self, column: pa.ChunkedArray, *, any_text: bool) -> None:
         """Take in a batch; with `any_text` (CSV), texts that spell numbers are numbers."""
@@ -50,8 +54,8 @@ class _Seen:
                 number = number_in(text) if any_text or not isinstance(value, bytes) else math.nan
                 if math.isfinite(number) and text.lower() not in ("true", "false"):
                     self._number(number)
-                elif len(self.texts) <= MOST_VALUES:
-                    self.texts.add(text)
+                else:
+                    self._text(text)
 
     def _number(self, number: float) -> None:
         self.low, self.high = min(self.low, number), max(self.high, number)
@@ -59,6 +63,23 @@ class _Seen:
             self.decimals += 1
         if len(self.numbers) <= MOST_WHOLE_NUMBERS:
             self.numbers.add(number)
+
+    def _text(self, text: str) -> None:
+        if len(self.texts) <= MOST_VALUES:
+            self.texts.add(text)
+        if not self.kind_of_moments:
+            return
+        try:
+            moment = datetime.datetime.fromisoformat(text).replace(tzinfo=None)
+        except ValueError:
+            self.kind_of_moments = ""
+            return
+        if len(text) > len("2013-01-31"):
+            self.kind_of_moments = "datetime"
+        day = moment.date().isoformat()
+        after = (moment.date() + datetime.timedelta(days=1)).isoformat()
+        self.first = min(self.first or day, day)
+        self.last = max(self.last, after)
 
     def draft(self, public: bool) -> dict[str, Any]:
         """The rule for the schema file."""
@@ -69,6 +90,9 @@ class _Seen:
             and not self.numbers
         ):
             return {"type": "categorical", "values": [False, True]} | nullable
+        if self.texts and self.kind_of_moments and not self.numbers:
+            first, last = (self.first, self.last) if public else (TODO, TODO)
+            return {"type": self.kind_of_moments, "min": first, "max": last} | nullable
         if self.texts or not self.numbers:
             return {"type": "categorical", "values": self._listed() if public else TODO} | nullable
         few = self.decimals == 0 and len(self.numbers) <= MOST_WHOLE_NUMBERS

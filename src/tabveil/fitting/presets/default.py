@@ -7,6 +7,7 @@ rows.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, combinations
 from threading import Thread
 from typing import final
@@ -32,7 +33,7 @@ from tabveil.fitting.spending import (
 )
 from tabveil.privacy import DELTA, Relation
 from tabveil.queries import GRID, Pairs
-from tabveil.tables.placement import Lattice, Part
+from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
 
 MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
@@ -144,8 +145,8 @@ class Default:
     def spending(self, task: Task, rows: int) -> Spending:
         """What is bought, with numbers cut into equally full bins and all of rank space paid."""
         bins = bins_for(task.strength(rows), len(task.domain.numerical))
-        edges = [np.arange(1, bins) * GRID // bins for _ in task.domain.numerical]
-        pairs = self.pairs(task, edges, None, rows)
+        limits = self.within(task.domain), self.clear(task, rows)
+        pairs = _equally_full(task.domain, bins, self.most_cells, *limits)
         outline = self.outline(task, pairs, rows)
         purchases = self._purchases(task, pairs, outline)
         outlook = self._outlook(task, pairs, outline, purchases, rows)
@@ -163,7 +164,8 @@ class Default:
         bins = bins_for(task.strength(total), len(domain.numerical))
         edges = ranks.bins(bins, task.impossible.turning_points(ranks))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
-        pairs = self.pairs(task, edges, names, total)
+        limits = self.within(domain), self.clear(task, total)
+        pairs = Pairs.over(domain, edges, self.most_cells, names, *limits)
         outline = self.outline(task, pairs, total, unspent)
         plan = outline.plan
         reference = max(
@@ -261,20 +263,14 @@ class Default:
         room = self.most_crossed // _cells(domain) ** 2
         return tuple(c for c, used in zip(by_size, layers, strict=True) if used <= room)
 
-    def pairs(
-        self,
-        task: Task,
-        edges: Sequence[np.ndarray],
-        names: Sequence[Sequence[Part]] | None,
-        total: int,
-    ) -> Pairs:
-        """All cross-tables that may be asked for; of three columns that nobody named, small ones.
+    def clear(self, task: Task, total: int) -> int | None:
+        """The most cells of a table of three columns that nobody named; a power of two.
 
         A table that would be mostly noise is no loss, and among fewer the choice is better.
         """
-        domain = task.domain
-        clear = None if domain.crossed else round(self.clear_cells * task.strength(total) ** 0.6)
-        return Pairs.over(domain, edges, self.most_cells, names, self.within(domain), clear)
+        if task.domain.crossed:
+            return None
+        return int(2 ** np.rint(np.log2(self.clear_cells * max(1.0, task.strength(total)) ** 0.6)))
 
     def _purchases(self, task: Task, pairs: Pairs, outline: Outline) -> tuple[Purchase, ...]:
         """An outline as purposes of the budget, in the order in which they are paid."""
@@ -408,6 +404,15 @@ def soft_rows(
 def tables_for(strength: float, candidates: int) -> int:
     """How many cross-tables to choose: each more costs all others some of their budget."""
     return min(candidates, max(4, int(strength**0.85 * candidates**0.5 / 240)))
+
+
+@lru_cache(maxsize=8)  # plans for other ε mostly need the same ones, and are made while it moves
+def _equally_full(
+    domain: Domain, bins: int, most_cells: int, within: tuple[int, ...], most_within: int | None
+) -> Pairs:
+    """The cross-tables of a plan, with numbers cut into equally full bins."""
+    edges = [np.arange(1, bins) * GRID // bins for _ in domain.numerical]
+    return Pairs.over(domain, edges, most_cells, None, within, most_within)
 
 
 def bins_for(strength: float, numbers: int) -> int:

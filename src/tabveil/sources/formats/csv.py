@@ -22,6 +22,7 @@ LONGEST_CSV_ROW = 32 * 2**20  # bytes
 CELL = re.compile(
     r"[-+$€£(]*[\d.,][\d\s.,:;/+()%$€£TZtzeE-]*|true|false|nan|n/?a|null|none|\?|-|", re.IGNORECASE
 )
+OTHER_MARKS = (";", "\t", "|")
 PERSONAL = re.compile(r"@|\d{5}")  # addresses, and numbers of people and things
 
 
@@ -103,6 +104,26 @@ class CsvFile(Reader):
                 yield _with_points(table) if self.decimal_comma else table
                 on_progress(round(min(1.0, file.tell() / size), 2))
 
+    @property
+    def other_mark(self) -> str:
+        """What seems to separate cells instead of commas, by the header alone; empty if nothing."""
+        alone = self.names[0] if len(self.names) == 1 else ""
+        return next((mark for mark in OTHER_MARKS if mark in alone), "")
+
+    def copy_with_commas(self, copy: BinaryIO) -> None:
+        """Write the same rows with commas between cells, and points in numbers such as 3,5."""
+        with (
+            explained(f"{self.path} could not be copied.", self.advice),
+            self.path.open("rb") as file,
+        ):
+            text = io.TextIOWrapper(
+                self._unpacked(file), encoding="utf-8-sig", errors="replace", newline=""
+            )
+            written = io.TextIOWrapper(copy, encoding="utf-8", newline="")
+            rows = csv.reader(text, delimiter=self.other_mark)
+            csv.writer(written).writerows([_with_point(cell) for cell in row] for row in rows)
+            written.detach()  # flushed; whoever opened the file closes it
+
     def files_here(self) -> list[Path]:
         return [self.path]
 
@@ -149,6 +170,10 @@ def _with_points(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.Table.from_arrays(columns, table.column_names)
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if re.fullmatch(DECIMAL_COMMA, cell) else cell
 
 
 def looks_like_data(names: Sequence[str]) -> bool:

@@ -1,0 +1,132 @@
+"""Take the pictures of the studio's screens: the simulated census, from a file to a release.
+
+python docs/make/studio.py                   # those of the docs
+python docs/make/studio.py /tmp/look --all   # three widths, light and dark, to look at
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import yaml
+from playwright.sync_api import sync_playwright
+
+from tabveil.datasets import DATASETS
+from tabveil.release.output import write
+
+HERE = Path(__file__).parents[1] / "pictures"
+CENSUS = DATASETS["census"]
+ROWS = 20_000
+TALL = {"plan": 1900}
+
+
+def tour(out: Path, sizes: list[tuple[int, str]]) -> None:
+    """Do the whole job once, and take a picture of every screen in every size."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(pa.Table.from_pandas(CENSUS.frame(ROWS, 0)), Path(folder) / "census.csv")
+        studio = subprocess.Popen(
+            [sys.executable, "-m", "tabveil", "studio", "census.csv", "--no-browser"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            link = re.findall(r"http://\S+", studio.stdout.readline())[0]
+            with sync_playwright() as play:
+                chromium = play.chromium.launch(
+                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+                )
+                take(chromium.new_context(), link, out, sizes)
+                chromium.close()
+        finally:
+            studio.terminate()
+            studio.wait()
+
+
+def take(context: Any, link: str, out: Path, sizes: list[tuple[int, str]]) -> None:
+    """The tour itself."""
+    page = context.new_page()
+    page.goto(link)
+    page.wait_for_url("**/table")
+    home = page.url.removesuffix("/table")
+
+    def shoot(screen: str, name: str) -> None:
+        page.goto(f"{home}/{screen}")
+        if screen == "release":
+            page.locator("iframe").scroll_into_view_if_needed()
+            page.frame_locator("iframe").locator("h1").wait_for(timeout=60_000)
+            page.evaluate("scrollTo(0, 0)")
+        for width, scheme in sizes:
+            page.set_viewport_size({"width": width, "height": TALL.get(screen, 900)})
+            page.emulate_media(color_scheme=scheme)
+            many = f"-{width}-{scheme}" if len(sizes) > 1 else ""
+            page.screenshot(path=out / f"studio-{name}{many}.png", full_page=len(sizes) > 1)
+
+    shoot("table", "table")
+    fill_columns(page, home)
+    for screen in ("columns", "columns/2", "plan", "ledger"):
+        if screen == "ledger":
+            page.goto(f"{home}/ledger")
+            page.fill("#limit", "3")
+            page.get_by_role("button", name="Set this limit").click()
+        if screen != "ledger" or len(sizes) > 1:  # the docs show it after the first payment
+            shoot(screen, screen.replace("s/2", ""))
+    page.goto(f"{home}/run")
+    page.check("#sure")
+    shoot_run(page, out, sizes, home)
+    page.locator(".tag.done").wait_for(timeout=300_000)
+    shoot("ledger", "ledger-paid")
+    shoot("release", "release")
+
+
+def shoot_run(page: Any, out: Path, sizes: list[tuple[int, str]], home: str) -> None:
+    """The last page before spending, and a fit on its way."""
+    many = len(sizes) > 1
+    for width, scheme in sizes:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        end = f"-{width}-{scheme}" if many else ""
+        page.screenshot(path=out / f"studio-run{end}.png", full_page=many)
+    page.get_by_role("button", name="Spend, and make").click()
+    page.locator("svg.curve").wait_for(timeout=300_000)
+    time.sleep(1)
+    page.screenshot(path=out / "studio-progress.png")
+
+
+def fill_columns(page: Any, home: str) -> None:
+    """What is public about the census, as its schema has it."""
+    document = yaml.safe_load(yaml.safe_dump(CENSUS.schema().to_dict()))
+    names = list(CENSUS.frame(1, 0).columns)
+    for name, rule in document["columns"].items():
+        page.goto(f"{home}/columns/{names.index(name)}?type={rule.pop('type')}")
+        for field, value in rule.items():
+            lines = value if isinstance(value, list) else [value]
+            if value is True:
+                page.check(f"#f-{field}")
+            else:
+                page.fill(f"#f-{field}", "\n".join(map(str, lines)))
+        if name in document.get("targets", ()):
+            page.check("#f-target")
+        page.get_by_role("button", name="Save, and back").click()
+        page.wait_for_url(re.compile("columns(#.*)?$"))
+    page.check("input[name=people][value=one]")
+    page.get_by_role("button", name="Keep this answer").click()
+    page.goto(f"{home}/plan")
+    page.fill("#rows", str(ROWS))
+    page.get_by_role("button", name="Keep this plan").click()
+    page.wait_for_load_state()
+
+
+if __name__ == "__main__":
+    every = "--all" in sys.argv
+    chosen = [word for word in sys.argv[1:] if not word.startswith("--")]
+    target = Path(chosen[0]) if chosen else HERE
+    target.mkdir(parents=True, exist_ok=True)
+    looks = [(w, s) for w in (360, 1024, 1920) for s in ("light", "dark")]
+    tour(target, looks if every else [(1280, "light")])

@@ -1,0 +1,104 @@
+"""Drafts of a schema: what is still open, what is wrong, and how others fill it in."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tabveil.errors import InvalidInput
+from tabveil.schema.schema import TODO, Schema, column_rule
+
+Draft = dict[str, Any]
+
+# What names say about columns in many tables. A wrong guess is seen and changed by the owner.
+NAMED = {
+    "id": re.compile(r"(?i)(^|_|\b)(id|uuid|guid|key)$|^id_"),
+    "date": re.compile(r"(?i)(^|_|\b)(date|dob|born|birthday|day|datum)(_|$)|_on$"),
+    "datetime": re.compile(r"(?i)(^|_)(timestamp|datetime|time)$|_at$"),
+}
+BOUNDS = {"min": TODO, "max": TODO}
+STARTS: dict[str, dict[str, Any]] = {"id": {}, "date": BOUNDS, "datetime": BOUNDS}
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,15})")
+DECIMAL = re.compile(r"-?(0|[1-9]\d{0,15})\.\d{1,12}")
+
+
+def draft_of_names(names: Iterable[str]) -> Draft:
+    """A draft from a header alone: ids and dates as names tell them, all else open."""
+    return {"columns": {name: _named(name) for name in names}}
+
+
+def _named(name: str) -> dict[str, Any]:
+    found = next((kind for kind, pattern in NAMED.items() if pattern.search(name)), None)
+    return {"type": TODO} if found is None else {"type": found, **STARTS[found]}
+
+
+def is_open(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule leaves something to its owner."""
+    return TODO in rule.values() or [TODO] in rule.values()
+
+
+def trouble_with(name: str, rule: Mapping[str, Any]) -> InvalidInput | None:
+    """What is wrong with the rule of one column; none if it can be used."""
+    try:
+        column_rule(name, rule)
+    except InvalidInput as problem:
+        return problem
+    return None
+
+
+def bought_columns(draft: Draft) -> set[str]:
+    """Names of the columns whose rules were found in the data and are still as found."""
+    found = draft.get("found")
+    usable = {n: rule for n, rule in draft["columns"].items() if not trouble_with(n, rule)}
+    if not found or not usable:
+        return set()
+    return set(Schema(columns=usable, found=found).bought)
+
+
+def filled(draft: Draft, other: Draft) -> Draft:
+    """The draft with what another one knows about columns that are open in it."""
+    known = other["columns"]
+    columns = {
+        name: known[name] if is_open(rule) and name in known else rule
+        for name, rule in draft["columns"].items()
+    }
+    rest: Draft = {part: other[part] for part in ("found", "targets") if part in other}
+    return rest | draft | {"columns": columns}
+
+
+def taken_over(draft: Draft, schema: Draft) -> Draft:
+    """The draft with all that a schema says about its columns, and about the table."""
+    known = schema["columns"]
+    columns = {name: known.get(name, rule) for name, rule in draft["columns"].items()}
+    return draft | schema | {"columns": columns}
+
+
+def code_list(text: str) -> list[Any]:
+    """The values in a list as people paste it: one a line, or one line with commas between.
+
+    Where every line has a tab or `=`, as in code books, the code stands before it.
+
+    >>> code_list("F, M"), code_list("1 = male\\n2 = female"), code_list("01\\n02")
+    (['F', 'M'], [1, 2], ['01', '02'])
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and all(re.search(r"\t|=", line) for line in lines):
+        lines = [re.split(r"\t|=", line, maxsplit=1)[0].strip() for line in lines]
+    elif len(lines) == 1:
+        lines = [part.strip() for part in lines[0].split(",") if part.strip()]
+    return alike([_unquoted(line) for line in lines])
+
+
+def alike(texts: Sequence[str]) -> list[Any]:
+    """The texts as numbers or truths if all spell one in the usual way, so that 01 stays a text."""
+    if texts and set(texts) <= {"true", "false"}:
+        return [text == "true" for text in texts]
+    if texts and all(WHOLE.fullmatch(text) for text in texts):
+        return [int(text) for text in texts]
+    if texts and all(WHOLE.fullmatch(text) or DECIMAL.fullmatch(text) for text in texts):
+        return [float(text) for text in texts]
+    return list(texts)
+
+
+def _unquoted(text: str) -> str:
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if quoted else text

@@ -1,0 +1,1 @@
+"""The screens, one file each, in the order of the job."""

@@ -1,0 +1,368 @@
+"""Columns: what is public about each, where that comes from, and whom the promise protects."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tabveil.columns import RULES
+from tabveil.discovery import DELTA, found_document
+from tabveil.errors import InvalidInput
+from tabveil.schema import TODO, Schema, read_document, shown
+from tabveil.schema.drafts import bought_columns, filled, is_open, trouble_with
+from tabveil.schema.importers import IMPORTERS
+from tabveil.sources import opened
+from tabveil.sources.checking import check
+from tabveil.sources.drafting import draft_schema
+from tabveil.sources.reader import Reader
+from tabveil.studio.fields import fields_of, in_one_line, rule_from
+from tabveil.studio.projects import Project, State
+from tabveil.studio.screens.ledger import after
+from tabveil.studio.steps import Step, command, schema_step
+from tabveil.studio.visit import Visit, answered
+from tabveil.studio.words import TYPES
+
+OURS = "tabveil"  # a schema file of our own
+PRICE = 0.1  # ε of a search, unless the owner names another
+KEEP = ""  # of a choice about many columns: leave it as it is
+
+
+@dataclass(frozen=True)
+class Line:
+    """One column as the list shows it."""
+
+    place: int
+    name: str
+    type: str
+    public: str
+    missing: bool
+    target: bool
+    origin: str  # open, wrong, bought, or how it was declared
+    note: str
+
+
+def show(visit: Visit, found: list[tuple[int | None, str]] | None = None) -> Response:
+    """All columns, one line each; `found` is what an owner's check has found."""
+    state = visit.project.state()
+    lines = lines_of(state)
+    return visit.screen(
+        "columns",
+        state,
+        [schema_step(state)],
+        lines=lines,
+        open=sum(line.origin == "open" for line in lines),
+        wrong=sum(line.origin == "wrong" for line in lines),
+        trouble=whole_trouble(state),
+        types=TYPES,
+        tools=[OURS, *IMPORTERS],
+        found=found,
+        names=list(state.draft["columns"]),
+        search=search_words(state),
+        delta=DELTA,
+    )
+
+
+def lines_of(state: State) -> list[Line]:
+    """The columns with where their rules come from, and what is wrong with them."""
+    draft = state.draft
+    bought, targets = bought_columns(draft), set(draft.get("targets", ()))
+    unit = (draft.get("privacy") or {}).get("unit")
+    return [
+        _line(place, name, rule, state, name in bought, name in targets, name == unit)
+        for place, (name, rule) in enumerate(draft["columns"].items())
+    ]
+
+
+def _line(
+    place: int,
+    name: str,
+    rule: dict[str, Any],
+    state: State,
+    bought: bool,
+    target: bool,
+    unit: bool,
+) -> Line:
+    problem = trouble_with(name, rule)
+    origin = state.origins.get(name, "declared")
+    origin = "bought" if bought else origin
+    origin = "open" if is_open(rule) else "wrong" if problem else origin
+    note = "" if problem is None or origin == "open" else problem.message.partition(": ")[2]
+    kind = "" if rule["type"] == TODO else rule["type"]
+    note = "says whose row it is" if unit and not note else note
+    missing = bool(rule.get("nullable"))
+    return Line(place, name, kind, in_one_line(rule), missing, target, origin, note)
+
+
+def whole_trouble(state: State) -> InvalidInput | None:
+    """What keeps the draft from being a schema; none if it is one, and all was asked."""
+    if not state.people:
+        return InvalidInput(
+            "It is not said yet whether somebody can have several rows.",
+            "Answer the question on the screen Columns: the promise depends on it.",
+        )
+    try:
+        Schema.from_dict(state.draft)
+    except InvalidInput as problem:
+        return problem
+    return None
+
+
+def edit(visit: Visit) -> Response:
+    """One column, with every choice explained."""
+    state = visit.project.state()
+    place, name = _column(visit, state)
+    kind = visit.form.text("type") or visit.asked.text("type")
+    rule = state.draft["columns"][name]
+    if visit.problem is not None:
+        rule = rule_from(kind, {n: v[-1] for n, v in visit.form.fields.items()})
+    elif kind in RULES and kind != rule["type"]:
+        rule = {"type": kind}
+    waiting = [line.place for line in lines_of(state) if line.origin in ("open", "wrong")]
+    return visit.screen(
+        "column",
+        state,
+        [_yaml_step(name, rule)],
+        place=place,
+        name=name,
+        rule=rule,
+        types=TYPES,
+        fields=fields_of(rule),
+        trouble=None if is_open(rule) else trouble_with(name, rule),
+        target=name in state.draft.get("targets", ()),
+        waiting=len([one for one in waiting if one != place]),
+        last=len(state.draft["columns"]) - 1,
+    )
+
+
+def save(visit: Visit) -> Response:
+    """Keep what was said about one column; what cannot be is refused and nothing changes."""
+    form, kind = visit.form, visit.form.text("type")
+    with visit.project.change(form.version) as state:
+        place, name = _column(visit, state)
+        rule = rule_from(kind, {field: values[-1] for field, values in form.fields.items()})
+        problem = None if is_open(rule) else trouble_with(name, rule)
+        if problem:
+            raise problem
+        if rule != state.draft["columns"][name]:
+            state.origins.pop(name, None)
+        state.draft["columns"][name] = rule
+        _set_target(state, name, form.text("target") == "yes")
+    if form.text("then") == "next":
+        return visit.go("columns", _next_open(state, place))
+    return visit.go("columns", f"#column-{place}")
+
+
+def _next_open(state: State, after: int) -> str:
+    waiting = [line.place for line in lines_of(state) if line.origin in ("open", "wrong")]
+    later = [place for place in waiting if place > after] or waiting
+    return f"/{later[0]}" if later else "#whom"
+
+
+def save_many(visit: Visit) -> Response:
+    """The same change to all columns that are ticked."""
+    form = visit.form
+    with visit.project.change(form.version) as state:
+        names = list(state.draft["columns"])
+        ticked = [names[int(place)] for place in form.texts("column") if place.isdigit()]
+        if not ticked:
+            raise InvalidInput("No column is ticked.", "Tick some, or open one by its name.")
+        for name in ticked:
+            rule = _changed(state.draft["columns"][name], visit)
+            problem = None if is_open(rule) else trouble_with(name, rule)
+            if problem:
+                raise problem
+            if rule != state.draft["columns"][name]:
+                state.origins.pop(name, None)
+            state.draft["columns"][name] = rule
+            if form.text("target") != KEEP:
+                _set_target(state, name, form.text("target") == "yes")
+    return visit.go("columns")
+
+
+def _changed(rule: dict[str, Any], visit: Visit) -> dict[str, Any]:
+    """A rule with what was said about many; what was not said stays as it is."""
+    form = visit.form
+    kind = form.text("type") or rule["type"]
+    texts = {field.name: field.text for field in fields_of(rule)} if kind == rule["type"] else {}
+    texts |= {
+        name: text for name in ("values", "min", "max", "decimals") if (text := form.text(name))
+    }
+    for flag in ("nullable", "other"):
+        if form.text(flag) != KEEP:
+            texts[flag] = "yes" if form.text(flag) == "yes" else ""
+    return rule_from(kind, texts)
+
+
+def _set_target(state: State, name: str, wanted: bool) -> None:
+    targets = [target for target in state.draft.get("targets", ()) if target != name]
+    state.draft["targets"] = [*targets, name] if wanted else targets
+
+
+def save_people(visit: Visit) -> Response:
+    """Whom the promise protects; asked for, never assumed."""
+    form = visit.form
+    with visit.project.change(form.version) as state:
+        if form.text("people") not in ("one", "many"):
+            raise InvalidInput(
+                "Neither answer was chosen.", "Choose one: the promise depends on it."
+            )
+        state.people = form.text("people")
+        state.draft.pop("privacy", None)
+        if state.people == "many":
+            unit = form.text("unit")
+            if unit not in state.draft["columns"]:
+                raise InvalidInput(
+                    "No column that tells people apart was named.", "Choose it from the list."
+                )
+            most = form.whole("max_rows", "The number of rows that are kept of each person")
+            state.draft["privacy"] = {"unit": unit, "max_rows": most}
+            if state.draft["columns"][unit]["type"] not in ("id", "drop"):
+                state.draft["columns"][unit] = {"type": "id"}
+    return visit.go("columns", "#whom")
+
+
+def save_constraints(visit: Visit) -> Response:
+    """What every row must obey, one rule a line."""
+    lines = [line.strip() for line in visit.form.text("constraints").splitlines() if line.strip()]
+    with visit.project.change(visit.form.version) as state:
+        usable = {n: r for n, r in state.draft["columns"].items() if not trouble_with(n, r)}
+        if lines:
+            Schema.from_dict({"columns": usable, "constraints": lines})
+        state.draft["constraints"] = lines
+        if not lines:
+            del state.draft["constraints"]
+    return visit.go("columns", "#constraints")
+
+
+def take_over(visit: Visit) -> Response:
+    """Fill open columns from another tool's schema."""
+    tool, text = visit.form.text("tool"), visit.form.text("document")
+    if tool not in (OURS, *IMPORTERS) or not text:
+        raise InvalidInput("No schema was given.", "Choose the tool, and paste its file.")
+    suffix = "json" if text.startswith("{") else "yaml"
+    file = visit.project.folder / f"imported-{tool}.{suffix}"
+    file.write_text(text, encoding="utf-8")
+    document = read_document(file)
+    if not isinstance(document, dict):
+        raise InvalidInput(f"This is not a schema of {tool}.", "Paste the whole file.")
+    if tool == OURS:
+        visit.project.take_over(file)
+        return visit.go("columns")
+    other = IMPORTERS[tool].read(document)
+    _fill(visit.project, visit.form.version, other, f"imported from {tool}")
+    return visit.go("columns")
+
+
+def guess(visit: Visit) -> Response:
+    """The owner's look at cells: guess types; values and bounds too, where they are public."""
+    if visit.form.text("owner") != "yes":
+        raise InvalidInput(
+            "Only the owner of a table may have a look at it.", "Tick the box if that is you."
+        )
+    public = visit.form.text("public") == "yes"
+    other = draft_schema(_reader(visit.project.state()), public=public)
+    _fill(visit.project, visit.form.version, other, "copied from the data" if public else "guessed")
+    return visit.go("columns")
+
+
+def _fill(project: Project, version: int | None, other: dict[str, Any], origin: str) -> None:
+    with project.change(version) as state:
+        before = state.draft["columns"]
+        state.draft = filled(state.draft, other)
+        for name, rule in state.draft["columns"].items():
+            if rule != before[name]:
+                state.origins[name] = origin
+
+
+def search_words(state: State) -> dict[str, Any] | None:
+    """What a private search would do; none where nothing is open, or something was bought."""
+    names = [name for name, rule in state.draft["columns"].items() if is_open(rule)]
+    if not names or state.draft.get("found") or not state.people:
+        return None
+    chosen = [word for name in names for word in ("--column", name)]
+    unit = state.draft.get("privacy")
+    person = ["--unit", unit["unit"], "--max-rows", unit["max_rows"]] if unit else []
+    words = "schema", "init", state.data, "--epsilon", PRICE, *chosen, *person, "-o", "found.yaml"
+    return {
+        "names": names,
+        "count": len(names),
+        "price": PRICE,
+        "in_all": after(state, PRICE),
+        "command": command(*words),
+    }
+
+
+def buy(visit: Visit) -> Response:
+    """Find what is open in the data, with differential privacy, for the price that was shown."""
+    epsilon = visit.form.number("epsilon", "ε")
+    state = visit.project.state()
+    search = search_words(state)
+    if search is None:
+        raise InvalidInput(
+            "There is nothing to search for.",
+            "A search is for open columns, after the question about people, and once a table.",
+        )
+    found = found_document(
+        _reader(state),
+        epsilon=epsilon,
+        ledger=state.ledger,
+        privacy=state.draft.get("privacy"),
+        columns=search["names"],
+    )
+    _fill(visit.project, visit.form.version, found, "bought")
+    return visit.go("columns")
+
+
+def check_table(visit: Visit) -> Response:
+    """The owner's check: which columns hold cells that break their rules, without a value."""
+    state = visit.project.state()
+    problem = whole_trouble(state)
+    if problem:
+        raise problem
+    names = list(state.draft["columns"])
+    places = {f"Column {shown(name)}": place for place, name in enumerate(names)}
+    found = check(_reader(state), Schema.from_dict(state.draft))
+    return show(visit, [(places.get(line.split(": ")[0]), line) for line in found])
+
+
+def _reader(state: State) -> Reader:
+    """The table, whose header the owner has seen and accepted."""
+    reader = opened(Path(state.data))
+    reader.in_doubt = False
+    return reader
+
+
+def _column(visit: Visit, state: State) -> tuple[int, str]:
+    place, names = visit.request.path_params["place"], list(state.draft["columns"])
+    if place >= len(names):
+        raise InvalidInput("There is no such column.", "Choose one from the list.")
+    return place, names[place]
+
+
+def _yaml_step(name: str, rule: dict[str, Any]) -> Step:
+    import yaml
+
+    text = yaml.safe_dump(
+        {"columns": {name: rule}}, sort_keys=False, allow_unicode=True, default_flow_style=None
+    )
+    check = command("schema", "check", "DATA", "--schema", "schema.yaml")
+    return Step(
+        f"# in schema.yaml:\n{text}\n{check}",
+        f"rules = {{{name!r}: {rule!r}}}\nschema = tv.Schema.from_dict({{'columns': rules}})",
+    )
+
+
+ROUTES = [
+    Route("/{table}/columns", answered(show)),
+    Route("/{table}/columns/many", answered(save_many, show), methods=["POST"]),
+    Route("/{table}/columns/people", answered(save_people, show), methods=["POST"]),
+    Route("/{table}/columns/constraints", answered(save_constraints, show), methods=["POST"]),
+    Route("/{table}/columns/import", answered(take_over, show), methods=["POST"]),
+    Route("/{table}/columns/guess", answered(guess, show), methods=["POST"]),
+    Route("/{table}/columns/buy", answered(buy, show), methods=["POST"]),
+    Route("/{table}/columns/check", answered(check_table, show), methods=["POST"]),
+    Route("/{table}/columns/{place:int}", answered(edit)),
+    Route("/{table}/columns/{place:int}", answered(save, edit), methods=["POST"]),
+]

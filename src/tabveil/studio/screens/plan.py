@@ -1,0 +1,212 @@
+"""Plan: what ε would mean for people and for the table, redrawn while it moves, without data."""
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tabveil.errors import InvalidInput
+from tabveil.fitting.forecast import Forecast, epsilon_for, forecast
+from tabveil.privacy import Budget, Risk, epsilon_within
+from tabveil.schema import Schema
+from tabveil.schema.drafts import trouble_with
+from tabveil.studio.pictures import map_of_pairs, simulated
+from tabveil.studio.projects import State
+from tabveil.studio.steps import plan_step
+from tabveil.studio.visit import Form, Visit, answered
+
+SMALLEST, LARGEST = 0.05, 20.0  # the ends of the slider
+STEPS = 120
+# In the words of docs/epsilon.md.
+LEVELS = (
+    (0.5, "very careful", "For very sensitive tables with very many rows."),
+    (1.5, "a good default", "For health, crime or income of people who can be named: no more."),
+    (3.0, "less careful", "For tables that nobody would look for people in."),
+    (5.0, "weak", "For small tables behind a contract, not for the open web."),
+    (10.0, "very weak", "Better than no proof, but hardly protection."),
+    (math.inf, "hardly any protection", "Do not call a release with this ε private."),
+)
+
+
+# What an expected error of cross-tables is good for.
+USES = (
+    (0.03, "Close: counts, cross-tables and models come out much like those of the real table."),
+    (0.10, "Usable: large groups come out well, small ones are noisy."),
+    (0.20, "Rough: only the main shapes and the strongest connections will be there."),
+    (
+        math.inf,
+        "Mostly noise. More rows help, or fewer and coarser columns, or fewer rows kept of each "
+        "person; or a larger ε.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Everything that the moving part of the screen shows."""
+
+    epsilon: float
+    level: str
+    advice: str
+    guess: float
+    caught: float
+    found: Forecast
+    schema: Schema
+    left_out: int
+
+
+def show(visit: Visit) -> Response:
+    """The whole screen."""
+    state = visit.project.state()
+    outlook = None if _schema(_described(state)) is None else outlook_of(state)
+    return visit.screen(
+        "plan",
+        state,
+        [plan_step(state)],
+        slider=position(state.epsilon),
+        last=STEPS,
+        **_drawn(outlook, visit.asked),
+    )
+
+
+def picture(visit: Visit) -> Response:
+    """The moving part alone, for the ε under the slider."""
+    state = _moved(visit.project.state(), visit.asked)
+    return visit.render("_plan.html", state=state, **_drawn(outlook_of(state), visit.asked))
+
+
+def save(visit: Visit) -> Response:
+    """Keep ε and what the plan assumes."""
+    with visit.project.change(visit.form.version) as state:
+        moved = _moved(state, visit.form)
+        Budget(moved.epsilon, moved.delta)
+        state.epsilon, state.rows, state.delta = moved.epsilon, moved.rows, moved.delta
+    if visit.is_fragment:
+        steps = [plan_step(state)]
+        return visit.render("_kept.html", state=state, steps=steps, key=visit.project.key)
+    return visit.go("plan")
+
+
+def choose(visit: Visit) -> Response:
+    """The other way round: from a wanted error or a tolerated risk to ε."""
+    form = visit.form
+    with visit.project.change(form.version) as state:
+        moved = _moved(state, form)
+        wanted = form.number("wanted", "What you wish for") / 100
+        if form.text("by") == "risk":
+            state.epsilon = epsilon_within(moved.delta, lambda risk: risk.guess <= wanted)
+        else:
+            schema = _planned(_described(state))
+            state.epsilon = epsilon_for(schema, wanted, rows=moved.rows, delta=moved.delta).epsilon
+        state.rows, state.delta = moved.rows, moved.delta
+    return visit.go("plan")
+
+
+def position(epsilon: float) -> int:
+    """Where the slider stands for an ε: equal steps are equal factors."""
+    share = math.log(max(epsilon, SMALLEST) / SMALLEST) / math.log(LARGEST / SMALLEST)
+    return round(STEPS * min(1.0, share))
+
+
+def epsilon_at(position: int) -> float:
+    """The ε where the slider stands, with two digits."""
+    exact = SMALLEST * (LARGEST / SMALLEST) ** (position / STEPS)
+    return float(f"{exact:.2g}")
+
+
+def _moved(state: State, form: Form) -> State:
+    """The state as the form would have it; the number counts unless only the slider was moved."""
+    if form.text("epsilon"):
+        state.epsilon = form.number("epsilon", "ε")
+    elif form.text("slider"):
+        state.epsilon = epsilon_at(int(form.number("slider", "The slider")))
+    if form.text("rows"):
+        state.rows = form.whole("rows", "The number of rows")
+    if form.text("delta"):
+        state.delta = form.number("delta", "δ")
+    return state
+
+
+def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
+    """What the template of the moving part wants to know."""
+    expected = picture.found.expected if picture else None
+    text = asked.text("column")
+    columns = sorted(expected.columns, key=lambda column: -column.error) if expected else []
+    look = columns[0] if columns else None
+    if expected and text.isdigit() and int(text) < len(columns):
+        look = expected.columns[int(text)]
+    return {
+        "picture": picture,
+        "expected": expected,
+        "use": next(words for most, words in USES if expected.error <= most) if expected else "",
+        "columns": columns[:12],
+        "worst_pair": max(expected.pairs, key=lambda pair: pair.error, default=None)
+        if expected
+        else None,
+        "worst": max((column.error for column in columns), default=1.0),
+        "look": look,
+        "bars": simulated(picture.schema, look) if picture and look else [],
+        "map": map_of_pairs(expected) if expected else None,
+    }
+
+
+def outlook_of(state: State) -> Outlook:
+    """What an ε would mean, for the columns that are described so far."""
+    schema = _planned(_described(state))
+    budget = Budget(state.epsilon, state.delta)
+    risk = Risk.of_spending(budget.rho, state.epsilon, state.delta)
+    level, advice = next((name, words) for most, name, words in LEVELS if state.epsilon <= most)
+    return Outlook(
+        state.epsilon,
+        level,
+        advice,
+        risk.guess,
+        risk.caught(0.01),
+        _forecast(_described(state), state.epsilon, state.delta, state.rows),
+        schema,
+        len(state.draft["columns"]) - len(schema.columns),
+    )
+
+
+def _described(state: State) -> str:
+    """What a plan goes by, in one text that tells drafts apart."""
+    parts = ("columns", "targets", "privacy")
+    return json.dumps({part: state.draft[part] for part in parts if part in state.draft})
+
+
+def _planned(described: str) -> Schema:
+    schema = _schema(described)
+    if schema is None:
+        raise InvalidInput("No column is described yet.", "Begin on the screen Columns.")
+    return schema
+
+
+@lru_cache(maxsize=16)  # every move of the slider asks for the same one
+def _schema(described: str) -> Schema | None:
+    """What can be planned for: the columns that are described; none if there is none yet."""
+    draft = json.loads(described)
+    columns = {
+        name: rule for name, rule in draft["columns"].items() if not trouble_with(name, rule)
+    }
+    targets = [name for name in draft.get("targets", ()) if name in columns]
+    try:
+        return Schema.from_dict(draft | {"columns": columns, "targets": targets})
+    except InvalidInput:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _forecast(described: str, epsilon: float, delta: float, rows: int) -> Forecast:
+    return forecast(_planned(described), epsilon, delta=delta, rows=rows)
+
+
+ROUTES = [
+    Route("/{table}/plan", answered(show)),
+    Route("/{table}/plan", answered(save, show), methods=["POST"]),
+    Route("/{table}/plan/choose", answered(choose, show), methods=["POST"]),
+    Route("/{table}/plan/picture", answered(picture)),
+]

@@ -1,0 +1,146 @@
+"""What the screens say about every choice: a plain name, what it means, and why it is asked."""
+
+from typing import NamedTuple
+
+
+class Words(NamedTuple):
+    """A plain name, one sentence of help, and the answer to "why do you ask?"."""
+
+    label: str
+    help: str
+    why: str
+
+
+TYPES = {
+    "categorical": "one of a list of values, such as sex or country",
+    "boolean": "true or false",
+    "numerical": "a number, such as age or wage",
+    "date": "a day, such as a date of birth",
+    "datetime": "a day with a time",
+    "duration": "a length of time",
+    "point": "a place on a map: latitude and longitude",
+    "id": "tells rows apart; it is not read, and new ones are made up",
+    "follows": "follows from another column",
+    "drop": "leave the column out",
+}
+
+FIELDS = {
+    "values": Words(
+        "Values",
+        "One a line, or with commas between. Paste the list of a code book: 1 = male, 2 = female.",
+        "Synthetic rows hold these values and no others. A list read off the rows would tell that "
+        "somebody has each of them, so take it from a form, a code book or common sense.",
+    ),
+    "other": Words(
+        "Other values may occur",
+        "They are counted together, and come back as OTHER.",
+        "Without it, what is not on the list is read as missing, or as the first value.",
+    ),
+    "nullable": Words(
+        "Cells may be missing",
+        "Then synthetic cells may be missing, too.",
+        "Whether anything is missing is a fact about people, so you say whether it may be; "
+        "the rows are not asked.",
+    ),
+    "ordered": Words(
+        "The list is in order",
+        "From least to most, such as small, medium, large.",
+        "The synthetic column is then an ordered category.",
+    ),
+    "groups": Words(
+        "Groups",
+        "For very long lists. One group a line: north: Oslo, Bergen.",
+        "Rare values are learnt together with their group.",
+    ),
+    "of": Words(
+        "The column that decides",
+        "Its name, as in the header.",
+        "This column is then never read: what it holds follows from the other one.",
+    ),
+    "map": Words(
+        "What follows from what",
+        "One value of the other column a line: north: 12.5. Leave empty where a number decides.",
+        "The rule must be public, such as the density of a region in an atlas.",
+    ),
+    "cuts": Words(
+        "Cuts",
+        "Where a number decides: 18, 65 makes three parts. List their values above.",
+        "Each cut belongs to the part above it.",
+    ),
+    "min": Words(
+        "Smallest",
+        "The least that could be, not the least that is: 0 for an age.",
+        "Numbers below are read as this one. The true smallest number belongs to somebody.",
+    ),
+    "max": Words(
+        "Largest",
+        "The most that could be: 120 for an age. Twice too much costs little.",
+        "Numbers above are read as this one. The true largest number belongs to somebody.",
+    ),
+    "decimals": Words(
+        "Decimals",
+        "0 for whole numbers; empty if numbers are not rounded.",
+        "Synthetic numbers are written with so many.",
+    ),
+    "special_values": Words(
+        "Special values",
+        "Numbers that mean something else, such as -1 for refused.",
+        "They are counted apart, so that they do not spoil the others.",
+    ),
+    "unit": Words(
+        "Told apart to the",
+        "Moments closer than this are the same.",
+        "The coarser, the less noise there is on each.",
+    ),
+    "timezone": Words(
+        "Time zone",
+        "Such as Europe/Berlin; empty for the reading of a clock.",
+        "Moments are instants then, also when clocks change.",
+    ),
+    "format": Words(
+        "Format",
+        "How moments are written, such as %d.%m.%Y; empty for 2024-12-31.",
+        "Cells that are written otherwise are read as missing.",
+    ),
+    "style": Words(
+        "Style",
+        "How new ids are made: counted, random or by a pattern.",
+        "Real ids are never read.",
+    ),
+    "pattern": Words(
+        "Pattern", "# stands for a digit and @ for a capital letter: P-######.", "New ids look so."
+    ),
+    "start": Words("First number", "From where new ids are counted.", "New ids begin here."),
+    "latitude": Words(
+        "Latitude", "South and north end of the map: 46.0, 47.8.", "Places beyond are moved inside."
+    ),
+    "longitude": Words(
+        "Longitude", "West and east end of the map: 5.9, 10.5.", "Places beyond are moved inside."
+    ),
+    "grid": Words(
+        "Grid", "How many cells from south to north, and west to east.", "Cells are learnt."
+    ),
+}
+
+
+# Where a type needs other words than the rest.
+DAYS = {
+    "min": Words(
+        "Earliest",
+        "The earliest day that could be, not the earliest that is, as 2013-01-31.",
+        "Days before are read as this one. The true first day belongs to somebody.",
+    ),
+    "max": Words(
+        "Latest",
+        "The latest day that could be, as 2023-12-31.",
+        "Days after are read as this one. The true last day belongs to somebody.",
+    ),
+}
+SPECIAL = {"date": DAYS, "datetime": DAYS}
+
+
+def words_for(kind: str, field: str, wanted: str) -> Words:
+    """The words of a field of a type; if there are none, what its rule says it must be."""
+    plain = field.replace("_", " ").capitalize()
+    otherwise = Words(plain, f"It must be {wanted}.", "The column is read by it.")
+    return SPECIAL.get(kind, {}).get(field) or FIELDS.get(field, otherwise)

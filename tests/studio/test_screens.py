@@ -1,0 +1,298 @@
+"""What the screens do beside the main way: many columns, other tools, purchases, crashes."""
+
+import csv
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import tabveil as tv
+from studio.conftest import Running, Start, write_people
+from tabveil.columns import RULES
+from tabveil.privacy import Ledger
+from tabveil.schema import column_rule
+from tabveil.studio.fields import fields_of, in_one_line, rule_from
+
+SDV = {
+    "columns": {
+        "sex": {"sdtype": "categorical"},
+        "age": {"sdtype": "numerical", "computer_representation": "Int64"},
+    },
+    "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+}
+
+
+@pytest.fixture(scope="module")
+def studio(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("screens")
+    running = start(write_people(folder / "people.csv"), folder=folder)
+    running.enter()
+    yield running
+    running.end()
+
+
+def state(studio: Running, name: str = "people") -> dict[str, Any]:
+    """What a table's folder says."""
+    file = studio.folder / "tabveil-studio" / name / "studio.json"
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def send(studio: Running, path: str, **fields: str) -> str:
+    """Send a form that belongs to the newest version of the table, which must be taken."""
+    answer, text = studio.post(path, version=str(state(studio)["version"]), **fields)
+    assert answer.status == 303, text
+    return answer.headers["location"]
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_every_type_of_column_has_a_form_that_spells_its_rule(kind: str) -> None:
+    rule = column_rule("a", {"type": kind, **RULES[kind].example.rule})
+    filled = {field.name: field.text for field in fields_of(rule.spelled())}
+    assert column_rule("a", rule_from(kind, filled)) == rule
+    assert isinstance(in_one_line(rule.spelled()), str)
+
+
+def test_ids_and_dates_are_known_by_their_names(studio: Running) -> None:
+    assert state(studio)["draft"]["columns"]["person_id"] == {"type": "id"}
+    assert "person_id" in studio.get("/people/columns")[1]
+
+
+def test_another_tools_schema_fills_what_is_open(studio: Running) -> None:
+    send(studio, "/people/columns/import", tool="sdv", document=json.dumps(SDV))
+    now = state(studio)
+    assert now["draft"]["columns"]["age"]["type"] == "numerical"
+    assert now["origins"]["age"] == "imported from sdv"
+
+
+def test_a_schema_of_our_own_is_taken_over_whole(start: Start, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 20)
+    rules = {"age": {"type": "numerical", "min": 16, "max": 99}, "sex": {"type": "drop"}}
+    file = tmp_path / "known.yaml"
+    tv.Schema.from_dict({"columns": rules}).save(file)
+    studio = start(people, "--schema", file, folder=tmp_path)
+    studio.enter()
+    assert state(studio)["draft"]["columns"]["age"] == rules["age"]
+    assert state(studio)["origins"] == dict.fromkeys(rules, "from known.yaml")
+    changed = file.read_text().replace("99", "89")
+    send(studio, "/people/columns/import", tool="tabveil", document=changed)
+    assert state(studio)["draft"]["columns"]["age"]["max"] == 89
+    studio.end()
+
+
+def test_a_file_that_is_no_schema_is_refused_in_words(studio: Running) -> None:
+    for document in ("[1, 2]", "{", "columns: {a: [}", "just words"):
+        answer, text = studio.post("/people/columns/import", tool="sdv", document=document)
+        assert answer.status == 422 and 'role="alert"' in text
+
+
+def test_types_are_guessed_only_after_the_owner_said_so(studio: Running) -> None:
+    answer, text = studio.post("/people/columns/guess")
+    assert answer.status == 422 and "Tick the box" in text
+    send(studio, "/people/columns/guess", owner="yes")
+    assert state(studio)["draft"]["columns"]["wage"]["type"] == "categorical"  # for its mistakes
+    assert state(studio)["origins"]["city"] == "guessed"
+
+
+def test_what_nobody_knows_is_bought_once_the_unit_is_known(studio: Running) -> None:
+    _, text = studio.get("/people/columns")
+    assert "Search, and pay" not in text
+    send(studio, "/people/columns/people", people="many", unit="person_id", max_rows="2")
+    _, text = studio.get("/people/columns")
+    assert "Search, and pay" in text
+    send(studio, "/people/columns/buy", epsilon="2")
+    now = state(studio)
+    bought = set(now["draft"]["found"]["columns"])
+    assert {"sex", "city"} <= bought and "age" in bought
+    ledger = Ledger.read(studio.folder / "people.csv.ledger")
+    assert ledger.shows(now["draft"]["found"]["charges"])
+    _, text = studio.get("/people/columns")
+    assert "bought" in text and "Search, and pay" not in text
+    assert "were bought for ε = 2" in studio.get("/people/run")[1]
+    send(studio, "/people/columns/people", people="one")
+
+
+def test_rules_between_columns_are_checked_before_they_are_kept(studio: Running) -> None:
+    answer, text = studio.post("/people/columns/constraints", constraints="agee < 3")
+    assert answer.status == 422 and "agee" in text
+    send(studio, "/people/columns/constraints", constraints="if sex == F then age >= 16")
+    assert state(studio)["draft"]["constraints"] == ["if sex == F then age >= 16"]
+    send(studio, "/people/columns/constraints", constraints="")
+    assert "constraints" not in state(studio)["draft"]
+
+
+def test_the_draft_can_be_taken_away_at_any_time(studio: Running) -> None:
+    answer, text = studio.get("/people/schema.yaml")
+    assert answer.headers["content-disposition"].endswith('"schema.yaml"')
+    assert yaml.safe_load(text)["columns"].keys() == state(studio)["draft"]["columns"].keys()
+
+
+def test_a_plan_that_cannot_be_is_refused_in_words(studio: Running) -> None:
+    for fields in ({"epsilon": "0"}, {"epsilon": "lots"}, {"rows": "0.5"}, {"delta": "2"}):
+        answer, text = studio.post("/people/plan", **fields)
+        assert answer.status == 422 and 'role="alert"' in text, fields
+    answer, text = studio.post("/people/plan/choose", by="error", wanted="0.0001")
+    assert answer.status == 422 and "out of reach" in text
+
+
+def test_a_limit_comes_too_late_once_something_was_paid(studio: Running) -> None:
+    answer, text = studio.post("/people/ledger", limit="3")
+    assert answer.status == 422 and "has a ledger already" in text
+
+
+DESCRIBED = {
+    1: {"type": "numerical", "min": "16", "max": "99", "decimals": "0"},
+    2: {"type": "categorical", "values": "F\nM", "nullable": "yes"},
+    3: {"type": "categorical", "values": "Bern\nOslo\nRome", "other": "yes"},
+    4: {"type": "drop"},
+}
+
+
+def describe_all(studio: Running) -> None:
+    for place, fields in DESCRIBED.items():
+        send(studio, f"/people/columns/{place}", **fields)
+    send(studio, "/people/columns/people", people="one")
+
+
+def test_a_fit_outlives_its_server_and_goes_on_after_a_crash(start: Start, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv")
+    first = start(people, folder=tmp_path)
+    first.enter()
+    describe_all(first)
+    answer, text = first.post("/people/run")
+    assert answer.status == 422 and "nothing was spent" in text
+    send(first, "/people/run", sure="yes")
+    wait_until(lambda: has_paid(tmp_path, 1))
+    first.end()
+    os.kill(int(lock(tmp_path).read_text()), signal.SIGSTOP)  # as slow as a large table
+
+    second = start(people, folder=tmp_path)
+    second.enter()
+    assert 'class="tag running"' in second.get("/people/run")[1]
+    answer, text = second.post("/people/run", sure="yes")
+    assert answer.status == 422 and "A fit is running" in text
+    os.kill(int(lock(tmp_path).read_text()), signal.SIGKILL)
+    wait_until(lambda: 'class="tag stopped"' in second.get("/people/run")[1])
+    assert "without a word" in second.get("/people/run")[1]
+    answer, _ = second.post("/people/run/release-1/go-on")
+    assert answer.status == 303
+    wait_until(lambda: 'class="tag done"' in second.get("/people/run")[1])
+    assert "answers were not paid for again" in second.get("/people/run")[1]
+    made = tv.load(tmp_path / "tabveil-studio" / "people" / "release-1")
+    assert made.privacy["epsilon"] == 1 and "wage" not in made.schema.learnt
+
+    _, text = second.get("/people/release/release-1/rows?rows=5&format=.parquet")
+    assert text.startswith("PAR1")
+    answer, text = second.get("/people/release/release-1/report")
+    assert "sandbox" in answer.headers["content-security-policy"] and "NOT PRIVATE" not in text
+    answer, text = second.post("/people/release/release-1/owner")
+    assert answer.status == 422 and "to their owner only" in text
+    second.end()
+
+
+def has_paid(folder: Path, times: int) -> bool:
+    file = folder / "people.csv.ledger"
+    return file.exists() and len(file.read_text().splitlines()) > times
+
+
+def lock(folder: Path) -> Path:
+    return folder / "tabveil-studio" / "people" / "release-1.lock"
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_two_hundred_columns_are_described_together(
+    browser: Any, start: Start, tmp_path: Path
+) -> None:
+    names = [f"q{number}" for number in range(200)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 200) + "\n")
+    studio = start(tmp_path / "wide.csv", folder=tmp_path)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(studio.link)
+    page.wait_for_selector("h1")
+    page.goto(f"{studio.address}/wide/columns")
+    page.fill("#filter", "q1")
+    assert page.locator("#list tbody tr:visible").count() == 111
+    page.fill("#filter", "")
+    page.check("[data-all=list]")
+    page.click("#together summary")
+    page.select_option("#many-type", "numerical")
+    page.fill("#many-min", "1")
+    page.fill("#many-max", "5")
+    page.get_by_role("button", name="Change the ticked").click()
+    page.wait_for_load_state()
+    assert "200 columns, all described" in page.inner_text(".summary")
+    page.goto(f"{studio.address}/wide/plan")
+    assert re.search(r"of [\d,]+ are measured", page.inner_text("#picture"))
+    assert page.locator("svg.map rect").count() == 24 * 23
+    context.close()
+    studio.end()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("1,2,3\n4,5,6\n", "looks like data"),
+        ("a;b;c\n1;2;3\n", "not separated by commas"),
+        ("a,b,a\n1,2,3\n", "looks like data"),
+        ("", "empty file"),
+    ],
+)
+def test_a_header_that_cannot_be_used_is_asked_about(
+    studio: Running, tmp_path: Path, content: str, said: str
+) -> None:
+    (tmp_path / "odd.csv").write_text(content)
+    answer, text = studio.post("/open", path=str(tmp_path / "odd.csv"))
+    assert answer.status == 422 and said in text
+    assert "1,2,3" not in text
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_copy_with_commas_is_made_of_a_file_with_other_marks(
+    studio: Running, tmp_path: Path, mark: str
+) -> None:
+    file = tmp_path / f"marks{ord(mark)}.csv"
+    file.write_text(f'a{mark}b\n"1{mark}x"{mark}"2,5"\n')
+    answer, text = studio.post("/open", path=str(file))
+    assert answer.status == 422 and "Make a copy with commas" in text
+    answer, _ = studio.post("/commas", path=str(file))
+    assert answer.status == 303
+    copy = Path(state(studio, file.stem)["data"])
+    assert list(csv.reader(copy.read_text().splitlines())) == [["a", "b"], [f"1{mark}x", "2.5"]]
+    assert copy.stat().st_mode & 0o077 == 0
+    assert list(state(studio, file.stem)["draft"]["columns"]) == ["a", "b"]
+
+
+def test_a_damaged_file_of_the_studio_locks_nobody_out(start: Start, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 20)
+    studio = start(people, folder=tmp_path)
+    studio.enter()
+    (tmp_path / "tabveil-studio" / "people" / "studio.json").write_text('{"version": 3}')
+    answer, text = studio.get("/people/columns")
+    assert answer.status == 422 and "is damaged, or was written by another version" in text
+    answer, _ = studio.get("/")
+    assert answer.status == 200
+    answer, _ = studio.post("/open", path=str(people))
+    assert answer.headers["location"] == "/people-2/table"
+    studio.end()
+
+
+def test_an_odd_header_is_taken_once_its_owner_says_so(studio: Running, tmp_path: Path) -> None:
+    (tmp_path / "years.csv").write_text("2019,2020\n1,2\n")
+    answer, _ = studio.post("/open", path=str(tmp_path / "years.csv"), header="yes")
+    assert answer.status == 303
+    assert list(state(studio, "years")["draft"]["columns"]) == ["2019", "2020"]
+    answer, _ = studio.post("/open", path=str(tmp_path / "years.csv"))
+    assert answer.headers["location"] == "/years/table"  # it is known by now
