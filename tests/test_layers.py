@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "queries": {"tables"},
     "curator": {"privacy", "queries", "tables"},
     "release": {"columns", "errors", "machine", "privacy", "schema", "tables"},
+    "checking": {"release", "schema", "sources", "tables"},
     "metrics": {"errors", "schema", "sources", "tables"},
     "report": {
         "columns", "errors", "machine", "metrics", "privacy", "release",
@@ -46,8 +47,8 @@ MAY_IMPORT = {
         "schema",
     },
     "cli": {
-        "audit", "benchmark", "cards", "datasets", "discovery", "engines", "errors", "fitting",
-        "machine", "metrics", "privacy", "release", "report", "schema", "sources",
+        "audit", "benchmark", "cards", "checking", "datasets", "discovery", "engines", "errors",
+        "fitting", "machine", "metrics", "privacy", "release", "report", "schema", "sources",
     },
 }  # fmt: skip
 

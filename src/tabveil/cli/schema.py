@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import tabveil as tv
+from tabveil.checking import check_table
 from tabveil.cli.consoles import out, say
 from tabveil.cli.options import AsJson, Data, LedgerFile, SchemaFile, ToolName
 from tabveil.cli.spending import ledger_beside, say_spent_before
@@ -18,7 +19,6 @@ from tabveil.privacy import Relation
 from tabveil.schema import TODO, read_document, save_document
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
-from tabveil.sources.checking import check
 from tabveil.sources.drafting import draft_schema
 
 
@@ -121,21 +121,22 @@ def _named(data: str, header: bool) -> object:
 
 
 def check_schema(data: Data, schema: SchemaFile, as_json: AsJson = False) -> None:
-    """Check a table: which columns break which rule, never a value. For the owner's eyes.
+    """Check a table: which rules and constraints are broken, never a value. For the owner's eyes.
 
     Example: `tabveil schema check people.csv --schema schema.yaml`
     """
-    found = check(data, tv.Schema.load(schema))
+    found = check_table(data, tv.Schema.load(schema))
     if as_json:
         print(json.dumps({"ok": not found, "problems": found}))
     elif found:
         out.print("\n".join(f"- {line}" for line in found), markup=False)
         out.print(
-            "\n`fit` would run all the same and map such cells as docs/schema.md says.",
+            "\n`fit` would run all the same: it maps such cells as docs/schema.md says, and "
+            "synthetic rows obey every constraint.",
             markup=False,
         )
     else:
-        out.print("Every cell fits the schema.")
+        out.print("Every cell fits the schema, and every row obeys its constraints.")
     if found:
         raise typer.Exit(1)
 
