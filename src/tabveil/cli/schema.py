@@ -88,7 +88,11 @@ def init_schema(
         )
         say(f"The cost is in {ledger}, where every fit on this table will be, too.")
     todo = " Replace each TODO by what is publicly known; do not read it off the data."
-    guessed = " Types were guessed from the cells: check them, too."
+    guessed = (
+        " Types were guessed from the cells: check them, too. Whole numbers with few values are "
+        "drafted as categories, numbers with a few texts among them as numbers; if these stand "
+        "for missing cells, write e.g. missing: [N]."
+    )
     rest = (todo if _todos(draft) else "") + ("" if public or epsilon else guessed)
     say(f"Wrote {schema} with {len(draft['columns'])} columns.{rest}")
 
