@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "curator": {"privacy", "queries", "tables"},
     "release": {"columns", "errors", "machine", "privacy", "schema", "tables"},
     "checking": {"release", "schema", "sources", "tables"},
-    "metrics": {"errors", "schema", "sources", "tables"},
+    "metrics": {"columns", "errors", "schema", "sources", "tables"},
     "report": {
         "columns", "errors", "machine", "metrics", "privacy", "release",
         "schema", "tables",
