@@ -60,8 +60,10 @@ MORE: dict[str, list[dict[str, Any]]] = {
 def rules_of(name: str) -> list[dict[str, Any]]:
     """More rules of a type, its example, and the example with cells that may be missing."""
     example = RULES[name].example.rule
+    nullable = {**example, "nullable": True}
+    signs = [nullable, nullable | {"missing": ["N/A", -9]}, nullable | {"missing": [-9]}]
     learnt = RULES[name](**example).codec is not None
-    return [*MORE.get(name, []), example, *[{**example, "nullable": True}] * learnt]
+    return [*MORE.get(name, []), example, *signs * learnt]
 
 
 RULES_TO_TRY = {

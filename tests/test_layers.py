@@ -23,7 +23,8 @@ MAY_IMPORT = {
     "queries": {"tables"},
     "curator": {"privacy", "queries", "tables"},
     "release": {"columns", "errors", "machine", "privacy", "schema", "tables"},
-    "metrics": {"errors", "schema", "sources", "tables"},
+    "checking": {"release", "schema", "sources", "tables"},
+    "metrics": {"columns", "errors", "schema", "sources", "tables"},
     "report": {
         "columns", "errors", "machine", "metrics", "privacy", "release",
         "schema", "tables",
@@ -46,12 +47,13 @@ MAY_IMPORT = {
         "schema",
     },
     "studio": {
-        "columns", "discovery", "errors", "fitting", "machine", "privacy", "release", "report",
-        "schema", "sources",
+        "checking", "columns", "discovery", "errors", "fitting", "machine", "privacy", "release",
+        "report", "schema", "sources",
     },
     "cli": {
-        "audit", "benchmark", "cards", "datasets", "discovery", "engines", "errors", "fitting",
-        "machine", "metrics", "privacy", "release", "report", "schema", "sources", "studio",
+        "audit", "benchmark", "cards", "checking", "datasets", "discovery", "engines", "errors",
+        "fitting", "machine", "metrics", "privacy", "release", "report", "schema", "sources",
+        "studio",
     },
 }  # fmt: skip
 

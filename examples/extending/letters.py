@@ -34,7 +34,7 @@ class LettersCodec(CategoryCodec):
     """Places in the alphabet, then missing."""
 
     def __init__(self, rule: Letters) -> None:
-        self.nullable = rule.nullable
+        self.nullable, self.tokens = rule.nullable, rule.tokens
         self.letters = string.ascii_uppercase[: string.ascii_uppercase.index(rule.last) + 1]
         self.declared = len(self.letters)
         self.labels = (*self.letters, *[MISSING] * rule.nullable)
@@ -65,6 +65,9 @@ class LettersCodec(CategoryCodec):
         return set() if known.all() else {f"some cells are no letter from A to {self.letters[-1]}"}
 
     def _known(self, values: pa.Array) -> np.ndarray:
-        absent = [None, b""] if self.nullable else []
         cells = values.to_pylist()
-        return np.array([c in absent or self.declared_code(c) is not None for c in cells], bool)
+        return np.array([self._is_allowed(cell) for cell in cells], bool)
+
+    def _is_allowed(self, value: Plain) -> bool:
+        absent = self.nullable and self.tokens.absent(value)
+        return absent or self.declared_code(value) is not None

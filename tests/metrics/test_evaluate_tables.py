@@ -18,7 +18,14 @@ ERRORS = [
     "correlation",
 ]
 VARIATIONS = ["total_variation_1", "total_variation_2", "total_variation_3", "total_variation_cm"]
-LIKENESSES = ("column_shapes", "pair_trends", "k_marginal_2", "k_marginal_3")
+LIKENESSES = (
+    "column_shapes",
+    "pair_trends",
+    "k_marginal_2",
+    "k_marginal_3",
+    "k_marginal_nist",
+    "diversity",
+)
 
 
 def means(frame: pd.DataFrame) -> pd.Series:
@@ -35,7 +42,7 @@ def test_scores_are_tidy_rows_without_repeats(real, fresh, held_out, schema):
 def test_a_table_has_no_error_against_itself(real, schema):
     frame = evaluate(real, real, schema)
     likeness = frame["metric"].str.contains(
-        "column_shapes|pair_trends|k_marginal"
+        "column_shapes|pair_trends|k_marginal|diversity"
     )  # best is 1 or 1000
     assert (frame["value"][~likeness] == 0).all()
     assert np.isin(frame["value"][likeness].round(12), (1, 1000)).all()
@@ -176,10 +183,9 @@ def test_a_target_that_is_not_a_categorical_column_is_refused(real, schema):
 def test_the_summary_reads_the_means_in_a_fixed_order(real, fresh, held_out, schema):
     frame = evaluate(real, fresh, schema, test=held_out)
     lines = summary(frame)
-    privacy = ["near 0.5", "as reference", "near 0.5"]
-    assert [line.better for line in lines] == ["higher"] * 2 + ["lower"] * 6 + [
-        "higher"
-    ] * 4 + privacy
+    rows = ["near 1", "near 0.5", "as reference", "near 0.5"]
+    likeness = ["higher"] * 5
+    assert [line.better for line in lines] == [*["higher"] * 2, *["lower"] * 6, *likeness, *rows]
     label, value, reference, _ = lines[0]
     assert label == "F1, logistic regression"
     assert (value, reference) == tuple(
@@ -189,7 +195,7 @@ def test_the_summary_reads_the_means_in_a_fixed_order(real, fresh, held_out, sch
 
 def test_the_summary_leaves_out_what_was_not_scored(real, fresh, schema):
     lines = summary(evaluate(real, fresh, schema))
-    assert len(lines) == 10
+    assert len(lines) == 12
     assert all(line.reference is None for line in lines)
 
 

@@ -52,6 +52,7 @@ def test_the_internal_page_is_marked_and_the_other_is_not(pages: dict[str, Path]
         pages[name].read_text(encoding="utf-8") for name in ("internal", "releasable")
     )
     assert NOT_PRIVATE.replace("'", "&#39;") in internal and 'class="banner"' in internal
+    assert "How varied are the rows?" in internal and "How varied" not in releasable
     assert 'class="banner"' not in releasable
 
 

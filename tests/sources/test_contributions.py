@@ -162,6 +162,14 @@ def test_a_person_is_the_same_in_any_type_of_column() -> None:
         ]
 
 
+def test_a_sign_for_missing_is_nobodys_name() -> None:
+    people = pd.DataFrame({"who": ["N", "a", "N", "-9", "a", "b"], "x": [True] * 6})
+    document = {"columns": {"x": {"type": "boolean"}}, "privacy": {"unit": "who", "max_rows": 1}}
+    for signs, rows in ((["N", -9], 2), (["N"], 3), ([], 4)):
+        schema = Schema.from_dict(document | {"missing": signs})
+        assert Source.of(people, schema).count() == rows
+
+
 def test_the_promise_names_the_unit_and_the_unit_is_not_in_the_release(tmp_path) -> None:
     frame = table_of([[(0, 1, 3)] * 4 for _ in range(200)])
     quick = Paper(

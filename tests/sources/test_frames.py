@@ -596,7 +596,7 @@ def test_a_draft_says_names_and_types_only(tmp_path, as_file):
     assert draft_schema(data, public=False) == {
         "columns": {
             "whole": todo | {"decimals": 0},
-            "few": todo | {"decimals": 0},
+            "few": {"type": "categorical", "values": "TODO"},
             "real": todo,
             "text": {"type": "categorical", "values": "TODO"},
             "names": {"type": "categorical", "values": "TODO"},
@@ -628,6 +628,31 @@ def test_a_public_draft_is_a_schema_the_data_keeps(tmp_path, as_file):
         "moment": {"type": "datetime", "min": "2013-01-31", "max": "2014-03-01"},
     }
     assert check(data, Schema.from_dict(draft)) == []
+
+
+def test_a_few_texts_among_many_numbers_are_drafted_as_signs_for_missing_cells(tmp_path):
+    cells = {
+        "income": ["N", "-", "", *range(197)],
+        "rate": ["N", *(n / 4 for n in range(199))],
+        "code": ["N", *[1, 2, 3] * 66, 3],
+        "street": ["1a", "1b", "2a", "2b", *range(196)],
+    }
+    pd.DataFrame(cells).to_csv(tmp_path / "a.csv", index=False)
+    numbers = {"type": "numerical", "min": "TODO", "max": "TODO"}
+    categories = {"type": "categorical", "values": "TODO"}
+    assert draft_schema(tmp_path / "a.csv", public=False)["columns"] == {
+        "income": numbers | {"decimals": 0}, "rate": numbers,
+        "code": categories, "street": categories,
+    }  # fmt: skip
+    public = draft_schema(tmp_path / "a.csv", public=True)["columns"]
+    assert public == {
+        "income": {"type": "numerical", "min": 0, "max": 196, "decimals": 0, "missing": ["-", "N"]},
+        "rate": {"type": "numerical", "min": 0, "max": 49.5, "decimals": 2, "missing": ["N"]},
+        "code": {"type": "categorical", "values": ["1", "2", "3", "N"]},
+        "street": {"type": "categorical", "values": "TODO"},
+    }
+    del public["street"]
+    assert check(tmp_path / "a.csv", Schema.from_dict({"columns": public})) == []
 
 
 def test_too_many_texts_to_list_stay_todo_even_in_a_public_draft():

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import tabveil as tv
+from tabveil.checking import check_table
 from tabveil.cli.consoles import out, say
 from tabveil.cli.options import AsJson, Data, LedgerFile, SchemaFile, ToolName
 from tabveil.cli.spending import say_spent_before
@@ -19,7 +20,6 @@ from tabveil.schema import TODO, read_document, save_document
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
 from tabveil.sources.address import ledger_beside
-from tabveil.sources.checking import check
 from tabveil.sources.drafting import draft_schema
 
 
@@ -96,7 +96,11 @@ def init_schema(
         )
         say(f"The cost is in {ledger}, where every fit on this table will be, too.")
     todo = " Replace each TODO by what is publicly known; do not read it off the data."
-    guessed = " Types were guessed from the cells: check them, too."
+    guessed = (
+        " Types were guessed from the cells: check them, too. Whole numbers with few values are "
+        "drafted as categories, numbers with a few texts among them as numbers; if these stand "
+        "for missing cells, write e.g. missing: [N]."
+    )
     rest = (todo if _todos(draft) else "") + ("" if public or epsilon else guessed)
     say(f"Wrote {schema} with {len(draft['columns'])} columns.{rest}")
 
@@ -129,21 +133,22 @@ def _named(data: str, header: bool) -> object:
 
 
 def check_schema(data: Data, schema: SchemaFile, as_json: AsJson = False) -> None:
-    """Check a table: which columns break which rule, never a value. For the owner's eyes.
+    """Check a table: which rules and constraints are broken, never a value. For the owner's eyes.
 
     Example: `tabveil schema check people.csv --schema schema.yaml`
     """
-    found = check(data, tv.Schema.load(schema))
+    found = check_table(data, tv.Schema.load(schema))
     if as_json:
         print(json.dumps({"ok": not found, "problems": found}))
     elif found:
         out.print("\n".join(f"- {line}" for line in found), markup=False)
         out.print(
-            "\n`fit` would run all the same and map such cells as docs/schema.md says.",
+            "\n`fit` would run all the same: it maps such cells as docs/schema.md says, and "
+            "synthetic rows obey every constraint.",
             markup=False,
         )
     else:
-        out.print("Every cell fits the schema.")
+        out.print("Every cell fits the schema, and every row obeys its constraints.")
     if found:
         raise typer.Exit(1)
 

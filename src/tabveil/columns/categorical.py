@@ -8,33 +8,14 @@ from typing import Annotated, Literal, Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pydantic import (
-    BeforeValidator,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_validator
 
-from tabveil.columns.cells import Codes, Numbers, Plain, blanks, by_value, is_missing, number_in
+from tabveil.columns.cells import Codes, Numbers, Plain, by_value
 from tabveil.columns.codec import MISSING, OTHER, CategoryCodec
-from tabveil.columns.rule import Column, Example, Flag, plain_list
-from tabveil.columns.words import check_text, key, shown
+from tabveil.columns.rule import Column, Example, Flag, Value, check_value, plain_list
+from tabveil.columns.tokens import Spelled
+from tabveil.columns.words import key, shown
 from tabveil.errors import InvalidInput
-
-# Texts that YAML reads as true and false, so that `values: [yes, no]` means what it says.
-TRUTHS = {
-    "true": "true",
-    "yes": "true",
-    "on": "true",
-    "false": "false",
-    "no": "false",
-    "off": "false",
-}
-
-Value = StrictBool | StrictInt | StrictFloat | StrictStr
 
 
 def _groups(groups: object) -> object:
@@ -115,31 +96,16 @@ class Boolean(Categorical):
         return self
 
 
-def check_value(value: object) -> None:
-    """Refuse what cannot stand in a list of values."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(
-            f"value {value} is not a finite number.", "Quote it if it is meant as a text."
-        )
-    if isinstance(value, str):
-        check_text(value, "a value")
-
-
 class ListCodec(CategoryCodec):
     """Cells as places in the declared list, then OTHER, then missing."""
 
     def __init__(self, rule: Categorical) -> None:
-        self.rule = rule
+        self.rule, self.tokens = rule, rule.tokens
         self.declared, self.nullable, self.ordered = len(rule.values), rule.nullable, rule.ordered
-        declared = tuple(key(value) for value in rule.values)
-        self.labels = (*declared, *[OTHER] * rule.other, *[MISSING] * rule.nullable)
+        self._spelled = Spelled(rule.values)
+        self.labels = (*self._spelled.texts, *[OTHER] * rule.other, *[MISSING] * rule.nullable)
         self.groups = {name: tuple(map(key, values)) for name, values in rule.groups.items()}
-        self._code_of = {text: code for code, text in enumerate(declared)}
-        self._is_truth = [isinstance(value, bool) for value in rule.values]
-        self._is_number = [
-            isinstance(value, int | float) and not isinstance(value, bool) for value in rule.values
-        ]
-        self.ruler = "number" if all(self._is_number) else None
+        self.ruler = "number" if all(self._spelled.is_number) else None
         other, last = len(rule.values), len(self.labels) - 1
         self._if_missing = last if rule.nullable else other if rule.other else 0
         self._if_undeclared = other if rule.other else last if rule.nullable else 0
@@ -152,33 +118,19 @@ class ListCodec(CategoryCodec):
         )
 
     def _code(self, value: Plain) -> int:
-        code = self._place(value)
+        code = self._spelled.place(value)
         if code is not None:
             return code
-        return self._if_missing if is_missing(value) else self._if_undeclared
+        return self._if_missing if self.tokens.absent(value) else self._if_undeclared
 
     def declared_code(self, value: object) -> int | None:
         try:
-            return self._place(key(value).encode())
+            return self._spelled.place(key(value).encode())
         except TypeError:
             return None
 
-    def _place(self, value: Plain) -> int | None:
-        """The place of a plain value (see `plain`) in the declared list, or None."""
-        if value is None or value != value:
-            return None
-        text = key(value)
-        if text in self._code_of:
-            return self._code_of[text]
-        if not isinstance(value, bytes):
-            return None
-        # A text that spells a declared number ("1.0" for 1) or truth ("True" for true).
-        number = number_in(text)
-        code = self._code_of.get(key(number)) if math.isfinite(number) else None
-        if code is not None and self._is_number[code]:
-            return code
-        code = self._code_of.get(TRUTHS.get(text.lower(), ""))
-        return code if code is not None and self._is_truth[code] else None
+    def knows(self, value: object) -> bool:
+        return super().knows(value) or (self.rule.other and key(value) == OTHER)
 
     def decode(self, codes: Codes, random: np.random.Generator) -> pa.Array:
         if self.ordered:
@@ -201,7 +153,7 @@ class ListCodec(CategoryCodec):
         values = self.rule.values
         if self.rule.other:
             return pa.string()
-        if all(self._is_truth):
+        if all(self._spelled.is_truth):
             return pa.bool_()
         if self.ruler is None or any(abs(value) >= 2**63 for value in values):  # type: ignore[arg-type]
             return pa.string()
@@ -242,7 +194,7 @@ class ListCodec(CategoryCodec):
         return line[np.maximum(places, 0)]
 
     def broken(self, column: pa.ChunkedArray) -> set[str]:
-        blank = by_value(column, blanks, True)
+        blank = by_value(column, self.tokens.blanks, True)
         undeclared = by_value(column, self._undeclared, True)
         rule, first = self.rule, "the first declared value"
         found = set()
@@ -255,4 +207,4 @@ class ListCodec(CategoryCodec):
         return found
 
     def _undeclared(self, values: pa.Array) -> NDArray[np.bool_]:
-        return np.array([self._place(value) is None for value in values.to_pylist()], bool)
+        return np.array([self._spelled.place(value) is None for value in values.to_pylist()], bool)

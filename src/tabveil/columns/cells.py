@@ -71,11 +71,6 @@ def is_missing(value: Plain) -> bool:
     return value is None or value == b"" or value != value
 
 
-def blanks(values: pa.Array) -> NDArray[np.bool_]:
-    """Which plain values count as missing."""
-    return np.array([is_missing(value) for value in values.to_pylist()], bool)
-
-
 def blank_numbers(values: pa.Array) -> NDArray[np.bool_]:
     """Which plain values count as missing where a number is meant: the text "nan" too."""
     return np.array([is_missing(v) or _spells_nan(v) for v in values.to_pylist()], bool)
@@ -164,6 +159,27 @@ def texts_in(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
             cell if cell is None else cell.decode("utf-8", "replace") for cell in cells.to_pylist()
         )
         return pa.chunked_array([pa.array(texts, pa.large_string())])
+
+
+def spelled_durations(lengths: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Durations as texts that columns of time read: hours, minutes and seconds."""
+
+    def text(length: int | None) -> str | None:
+        if length is None:
+            return None
+        seconds, rest = divmod(abs(length), 1_000_000)
+        fraction = f".{rest:06d}" if rest else ""
+        sign = "-" if length < 0 else ""
+        return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
+
+    whole = lengths.cast(pa.duration("us"), safe=False).cast(pa.int64())
+    return pa.array([text(length) for length in whole.to_pylist()], pa.string())
+
+
+def spelled(cells: pa.Array) -> pa.Array:
+    """Cells of a synthetic column as texts that are read as the same."""
+    is_length = pa.types.is_duration(cells.type)
+    return spelled_durations(cells) if is_length else cells.cast(pa.string())
 
 
 def _is_shared(kind: pa.DataType) -> bool:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabveil.columns.cells import Codes, Numbers, blank_numbers, by_value, rounded
+from tabveil.columns.tokens import Tokens
 from tabveil.columns.words import key
 
 OTHER = "OTHER"
@@ -27,6 +28,7 @@ class CellCodec(ABC):
 
     labels: tuple[str, ...]  # what each code stands for
     nullable: bool  # whether the last code stands for missing cells
+    tokens: Tokens = Tokens()  # what stands for a missing cell, beside the empty one
     ruler: str | None  # quantities with the same ruler can be compared; None where cells are none
     decimals: int | None  # of quantities; None where they are not rounded
     summable: bool  # whether quantities can be added up
@@ -41,6 +43,10 @@ class CellCodec(ABC):
     def missing(self) -> int | None:
         """The code of missing cells, if there can be any."""
         return len(self.labels) - 1 if self.nullable else None
+
+    @abstractmethod
+    def knows(self, value: object) -> bool:
+        """Whether a value as people write it is one that cells can have."""
 
     @property
     @abstractmethod
@@ -96,6 +102,9 @@ class CategoryCodec(CellCodec):
     @abstractmethod
     def declared_code(self, value: object) -> int | None:
         """The code of a value as people write it, if it is declared."""
+
+    def knows(self, value: object) -> bool:
+        return self.declared_code(value) is not None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -186,8 +195,10 @@ class NumberCodec(CellCodec):
     Kinds are 0 for an ordinary number, 1 and up for each special value, and last for missing.
     """
 
-    def __init__(self, rule: NumberRule, line: NumberLine, stated: tuple[object, object]) -> None:
-        self.rule, self.line = rule, line
+    def __init__(
+        self, rule: NumberRule, line: NumberLine, stated: tuple[object, object], tokens: Tokens
+    ) -> None:
+        self.rule, self.line, self.tokens = rule, line, tokens
         self.stated = stated  # the bounds as the schema spells them
         self.nullable = rule.nullable
         self.ruler, self.decimals = line.ruler, rule.decimals
@@ -199,7 +210,7 @@ class NumberCodec(CellCodec):
     def encode(self, column: pa.ChunkedArray) -> tuple[Codes, Numbers]:
         """The kind and the number of every cell, whatever it holds; each by itself."""
         numbers = self.line.read(column)
-        absent = np.isnan(numbers)
+        absent = np.isnan(numbers) | self._signs(column)
         numbers = np.where(absent, self.rule.min, numbers)
         settled = self.settle(numbers)
         kinds = self._kinds(settled)
@@ -215,6 +226,17 @@ class NumberCodec(CellCodec):
         for kind, special in enumerate(self.rule.special_values, start=1):
             numbers[kinds == kind] = special
         return self.line.write(numbers, kinds == self.missing if self.nullable else None)
+
+    def _signs(self, column: pa.ChunkedArray) -> NDArray[np.bool_]:
+        """Which cells are signs for a missing one."""
+        if not self.tokens:
+            return np.zeros(len(column), bool)
+        return by_value(column, self.tokens.among, False)
+
+    def knows(self, value: object) -> bool:
+        number = self.line.read(pa.chunked_array([pa.array([key(value)], pa.string())]))[0]
+        within = self.rule.min <= number <= self.rule.max
+        return bool(within or number in self.rule.special_values)
 
     def settle(self, numbers: Numbers) -> Numbers:
         """Numbers inside the bounds and rounded to the declared decimals.
@@ -262,9 +284,9 @@ class NumberCodec(CellCodec):
         return self.line.below(quantities, self.decimals, strict=strict)
 
     def broken(self, column: pa.ChunkedArray) -> set[str]:
-        rule, numbers = self.rule, self.line.read(column)
-        absent = np.isnan(numbers)
-        blank = absent & by_value(column, blank_numbers, True)
+        rule, numbers, signs = self.rule, self.line.read(column), self._signs(column)
+        absent = np.isnan(numbers) | signs
+        blank = signs | (absent & by_value(column, blank_numbers, True))
         inside = numbers[~absent & ~np.isin(numbers, rule.special_values)]
         became, (low, high) = "missing" if rule.nullable else "min", self.stated
         broken = {

@@ -29,21 +29,23 @@ def as_type(rule: Column, column: pa.ChunkedArray, text: str) -> pa.ChunkedArray
     if text not in CATEGORIES or codec is None or codec.levels is None:
         return column
     plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    codes = pc.index_in(plain.combine_chunks(), value_set=codec.levels)
+    levels = rule.signed(
+        pa.concat_arrays([codec.levels, pa.nulls(1, codec.levels.type)])
+    ).drop_null()
+    codes = pc.index_in(plain.combine_chunks(), value_set=levels)
     ordered = codec.ordered or text == CATEGORIES[True]
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, codec.levels, ordered=ordered)])
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, levels, ordered=ordered)])
 
 
 def as_series(rule: Column, column: pa.ChunkedArray, text: str) -> Any:
     """A column as a pandas series; its dtype does not depend on whether one cell is missing."""
     import pandas as pd
 
-    if text and rule.nullable and not pa.types.is_dictionary(column.type):
+    blanks = rule.nullable and rule.tokens.written is None
+    if text and blanks and not pa.types.is_dictionary(column.type):
         # What pandas itself makes of such a column once a cell is missing.
         series = column.to_pandas()
         kinds = {"b": "object", "i": "float64"}
         return series.astype(kinds[series.dtype.kind]) if series.dtype.kind in kinds else series
-    mapper = (
-        {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get if rule.nullable else None
-    )
+    mapper = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get if blanks else None
     return column.to_pandas(types_mapper=mapper)

@@ -8,9 +8,17 @@ import numpy as np
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, StrictStr, model_validator
 
-from tabveil.columns.categorical import Categorical, Value, check_value
+from tabveil.columns.categorical import Categorical
 from tabveil.columns.numerical import Numerical
-from tabveil.columns.rule import Column, Example, Number, plain_list, plain_value
+from tabveil.columns.rule import (
+    Column,
+    Example,
+    Number,
+    Value,
+    check_value,
+    plain_list,
+    plain_value,
+)
 from tabveil.columns.words import did_you_mean, key, shown
 from tabveil.errors import InvalidInput
 

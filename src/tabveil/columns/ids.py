@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, StrictInt, StrictStr, model_validator
 
-from tabveil.columns.rule import Column, Example
+from tabveil.columns.rule import Column, Example, Value
 from tabveil.columns.words import LONGEST, check_text
 from tabveil.errors import InvalidInput
 
+NOT_READ = {"missing": "left out, because the column is not read"}
 SIGNS = {"#": string.digits, "@": string.ascii_uppercase}
 
 
@@ -19,11 +20,13 @@ class Id(Column):
     """Names of rows: the real ones are never read, synthetic rows get new ones, each once."""
 
     example = Example({}, usual="x", odd="y")
+    wanted = NOT_READ
 
     type: Literal["id"] = "id"
     style: Literal["sequence", "uuid", "pattern"] = "sequence"
     pattern: StrictStr = ""  # # is a digit, @ a capital letter
     start: Annotated[StrictInt, Field(ge=0, le=2**62)] = 1
+    missing: None = None
     nullable: Literal[False] = False
 
     @model_validator(mode="after")
@@ -46,6 +49,10 @@ class Id(Column):
         for sign in self.pattern:
             room *= len(SIGNS.get(sign, "x"))
         return room
+
+    def reading(self, tokens: tuple[Value, ...]) -> Self:
+        """The same: it is not read."""
+        return self
 
     @property
     def codec(self) -> None:
@@ -84,9 +91,15 @@ class Drop(Column):
     """A column that stays behind: free text, names, notes."""
 
     example = Example({}, usual="?", odd="!")
+    wanted = NOT_READ
 
     type: Literal["drop"] = "drop"
+    missing: None = None
     nullable: Literal[False] = False
+
+    def reading(self, tokens: tuple[Value, ...]) -> Self:
+        """The same: it is not read."""
+        return self
 
     @property
     def codec(self) -> None:

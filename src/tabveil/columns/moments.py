@@ -125,7 +125,7 @@ class Datetime(Column):
     def codec(self) -> NumberCodec:
         """How its cells become numbers: as units since min."""
         numbers = Numerical(min=0, max=self.units, decimals=0, nullable=self.nullable)
-        return NumberCodec(numbers, MomentLine(self), (self.min, self.max))
+        return NumberCodec(numbers, MomentLine(self), (self.min, self.max), self.tokens)
 
     def written(self, moment: int, form: str) -> str:
         """A moment as text."""
@@ -170,7 +170,8 @@ class Duration(Column):
     def codec(self) -> NumberCodec:
         """How its cells become numbers: of units."""
         numbers = Numerical(min=self.min, max=self.max, decimals=0, nullable=self.nullable)
-        return NumberCodec(numbers, DurationLine(self), (short(self.min), short(self.max)))
+        stated = short(self.min), short(self.max)
+        return NumberCodec(numbers, DurationLine(self), stated, self.tokens)
 
     def spelled(self) -> dict[str, Any]:
         """Plain texts and numbers, with whole bounds whole."""
@@ -323,21 +324,6 @@ class DurationLine(NumberLine):
 
     def words(self, low: float, high: float) -> str:
         return plain_words(low, high)
-
-
-def spelled_durations(lengths: pa.ChunkedArray) -> pa.Array:
-    """Durations as texts that `DurationLine` reads: hours, minutes and seconds."""
-
-    def text(length: int | None) -> str | None:
-        if length is None:
-            return None
-        seconds, rest = divmod(abs(length), 1_000_000)
-        fraction = f".{rest:06d}" if rest else ""
-        sign = "-" if length < 0 else ""
-        return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
-
-    whole = lengths.cast(pa.duration("us"), safe=False).cast(pa.int64())
-    return pa.array([text(length) for length in whole.to_pylist()], pa.string())
 
 
 def zone(name: str | None) -> datetime.tzinfo | None:

@@ -69,7 +69,8 @@ class Numerical(Column):
     @cached_property
     def codec(self) -> NumberCodec:
         """How its cells become numbers: as they are."""
-        return NumberCodec(self, PlainLine(self), (short(self.min), short(self.max)))
+        stated = short(self.min), short(self.max)
+        return NumberCodec(self, PlainLine(self), stated, self.tokens)
 
     def spelled(self) -> dict[str, Any]:
         """Plain lists, texts and numbers, with defaults left out and whole numbers whole."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, StrictInt, model_validator
 
-from tabveil.columns.cells import Codes, Numbers, Plain, blanks, by_value, is_missing, number_in
+from tabveil.columns.cells import Codes, Numbers, Plain, by_value, is_missing, number_in
 from tabveil.columns.codec import MISSING, CategoryCodec
 from tabveil.columns.rule import Column, Example, Flag, Number, Places, plain_list
 from tabveil.columns.words import LONGEST, key
@@ -76,7 +76,7 @@ class PointCodec(CategoryCodec):
     """Cells of the grid, row by row from the south-west, then missing."""
 
     def __init__(self, rule: Point) -> None:
-        self.rule, self.nullable = rule, rule.nullable
+        self.rule, self.nullable, self.tokens = rule, rule.nullable, rule.tokens
         self.rows, self.columns = rule.grid
         self.declared = self.rows * self.columns
         (self.south, north), (self.west, east) = rule.latitude, rule.longitude
@@ -103,7 +103,7 @@ class PointCodec(CategoryCodec):
 
     def _code(self, value: Plain) -> int:
         """The cell that a text lies in, or the nearest one; the first where it is no place."""
-        place = located(value)
+        place = None if self.tokens.stand_for(value) else located(value)
         if place is None:
             return self.declared if self.nullable else 0
         down, across = self._offsets(*place)
@@ -144,7 +144,7 @@ class PointCodec(CategoryCodec):
         return np.floor(first + random.random(len(cells)) * (last - first + 1)) / points
 
     def broken(self, column: pa.ChunkedArray) -> set[str]:
-        blank, lost = by_value(column, blanks, True), by_value(column, _lost, True)
+        blank, lost = by_value(column, self.tokens.blanks, True), by_value(column, _lost, True)
         outside = by_value(column, self._outside, False)
         became = MISSING if self.nullable else "the first cell of the grid"
         broken = {
@@ -159,7 +159,9 @@ class PointCodec(CategoryCodec):
         return {text for text, found in broken.items() if found}
 
     def _outside(self, values: pa.Array) -> NDArray[np.bool_]:
-        places = [located(value) for value in values.to_pylist()]
+        places = [
+            None if self.tokens.stand_for(value) else located(value) for value in values.to_pylist()
+        ]
         return np.array([place is not None and not self._inside(*place) for place in places], bool)
 
 

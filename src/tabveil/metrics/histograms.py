@@ -40,15 +40,23 @@ def gaps(
 
 def gap(real: NDArray[np.int64], synthetic: NDArray[np.int64], sizes: Sequence[int]) -> Gap:
     """The gap between two blocks of codes whose columns have the given sizes."""
+    _, apart = differences(real, synthetic, sizes)
     cells = int(np.prod(sizes, dtype=np.int64))
+    return Gap(total=float(apart.sum()), worst=float(apart.max()), cells=cells)
+
+
+def differences(
+    real: NDArray[np.int64], synthetic: NDArray[np.int64], sizes: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Cells of a cross-table, all that occur among them, and how far their shares are apart."""
     ours, theirs = cell_of(real, sizes), cell_of(synthetic, sizes)
-    if cells > DENSE_CELLS:
-        _, seen = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
+    if np.prod(sizes, dtype=np.int64) > DENSE_CELLS:
+        cells, seen = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
         ours, theirs = seen[: len(ours)], seen[len(ours) :]
-    length = min(cells, max(ours.max(), theirs.max()) + 1)
-    shares = [np.bincount(keys, minlength=length) / len(keys) for keys in (ours, theirs)]
-    difference = np.abs(shares[0] - shares[1])
-    return Gap(total=float(difference.sum()), worst=float(difference.max()), cells=cells)
+    else:
+        cells = np.arange(1 + max(ours.max(), theirs.max()))
+    shares = [np.bincount(keys, minlength=len(cells)) / len(keys) for keys in (ours, theirs)]
+    return cells, np.abs(shares[0] - shares[1])
 
 
 def cell_of(codes: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""NIST's k-marginal score: 1000 less what the cross-tables of k columns are off on average."""
+"""How far cross-tables of k columns are off on average, on a scale on which 1000 is perfect."""
 
 import numpy as np
 

@@ -8,7 +8,9 @@ import pandas as pd
 from tabveil.metrics import (
     column_shapes,
     correlation,
+    diversity,
     k_marginal,
+    k_marginal_nist,
     kolmogorov_smirnov,
     membership,
     models,
@@ -34,6 +36,8 @@ METRICS: list[Metric] = [
         column_shapes,
         pair_trends,
         k_marginal,
+        k_marginal_nist,
+        diversity,
         nearest_record,
         membership,
     )

@@ -65,7 +65,7 @@ def _condition(name: str, wanted: Any, schema: Schema) -> Condition:
             f"The condition on {shown(str(name))} names no column that was learnt.",
             did_you_mean(str(name), schema.learnt),
         )
-    if wanted is None:
+    if wanted is None or (isinstance(wanted, str) and codec.tokens.stand_for(wanted.encode())):
         if not codec.nullable:
             raise InvalidInput(
                 f"{shown(name)} is never missing in this release.", "Drop the condition."

@@ -3,8 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabveil.columns.cells import texts_in
-from tabveil.columns.moments import spelled_durations
+from tabveil.columns.cells import spelled_durations, texts_in
 
 # What spreadsheets take for the start of a formula, unless it is a plain number such as -5 or
 # +1.2e3, a pair of them such as -33.9, 151.2, or a length of time such as -0:30:00.

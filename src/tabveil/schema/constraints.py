@@ -352,6 +352,11 @@ class _Sentence:
 def code_of(name: str, codec: CategoryCodec, value: object) -> int:
     """The code of a declared value; texts may spell its numbers and truths."""
     code = codec.declared_code(value)
+    if code is None and codec.nullable and codec.tokens.stand_for(str(value).encode()):
+        raise InvalidInput(
+            f"{shown(str(value))} stands for a missing cell of {shown(name)}.",
+            f"Write: {shown(name)} is missing.",
+        )
     if code is None:
         raise InvalidInput(
             f"{shown(str(value))} is not a declared value of {shown(name)}.",

@@ -16,12 +16,13 @@ from pydantic import (
     StrictBool,
     StrictInt,
     StrictStr,
+    ValidationInfo,
     model_validator,
 )
 
 from tabveil.columns import RULES, CategoryCodec, CellCodec, Column, NumberCodec
 from tabveil.columns.codec import NumberRule
-from tabveil.columns.rule import Rule, plain_list, plain_lists, text_keys
+from tabveil.columns.rule import Missing, Rule, Value, plain_list, plain_lists, text_keys
 from tabveil.columns.words import check_text, did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import atomic_write
@@ -35,7 +36,7 @@ LONGEST_NUMBER = 400  # signs; longer ones are no finite number, and PyYAML take
 DEEPEST = 50  # levels of lists and mappings in each other
 
 
-def _columns(columns: object) -> dict[str, Column]:
+def _columns(columns: object, known: ValidationInfo) -> dict[str, Column]:
     if not isinstance(columns, Mapping):
         raise InvalidInput(
             "columns must be a mapping from column names to rules.",
@@ -43,7 +44,8 @@ def _columns(columns: object) -> dict[str, Column]:
         )
     if not columns:
         raise InvalidInput("The schema declares no column.", "Declare at least one under columns.")
-    rules = {_name(name): column_rule(name, rule) for name, rule in columns.items()}
+    tokens = known.data.get("missing", ())
+    rules = {_name(name): column_rule(name, rule, tokens) for name, rule in columns.items()}
     for name, rule in rules.items():
         if kind_axis(name) in rules and isinstance(rule.codec, NumberCodec):
             raise InvalidInput(
@@ -69,11 +71,17 @@ def _name(name: object) -> str:
     return name
 
 
-def column_rule(name: str, rule: object) -> Column:
+def column_rule(name: str, rule: object, tokens: tuple[Value, ...] = ()) -> Column:
     """The rule of one column, read from a plain mapping, or one line that says what is wrong."""
     column = f"Column {shown(name)}"
-    if isinstance(rule, Column):
-        return rule
+    declared = rule if isinstance(rule, Column) else _declared(column, rule)
+    try:
+        return declared.reading(tokens)
+    except InvalidInput as error:
+        raise InvalidInput(f"{column}: {error.message}", error.hint) from None
+
+
+def _declared(column: str, rule: object) -> Column:
     if not isinstance(rule, Mapping):
         raise InvalidInput(
             f"{column}: its rule must be a mapping.",
@@ -162,6 +170,7 @@ class Found(Rule):
 class Schema(Rule):
     """Everything about a table that is public: its columns, their values or bounds, the targets."""
 
+    missing: Missing = ()  # what stands for a missing cell; before columns, which are read with it
     columns: Annotated[dict[str, SerializeAsAny[Column]], BeforeValidator(_columns)]
     targets: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
     strata: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
@@ -278,9 +287,8 @@ class Schema(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, texts and numbers, with defaults left out."""
-        document: dict[str, Any] = {
-            "columns": {name: rule.spelled() for name, rule in self.columns.items()}
-        }
+        document: dict[str, Any] = {"missing": list(self.missing)} if self.missing else {}
+        document["columns"] = {name: self._spelled(rule) for name, rule in self.columns.items()}
         if self.targets:
             document["targets"] = list(self.targets)
         if self.strata:
@@ -292,6 +300,11 @@ class Schema(Rule):
         if self.found:
             document["found"] = plain_lists(self.found.model_dump(exclude_defaults=True))
         return document
+
+    def _spelled(self, rule: Column) -> dict[str, Any]:
+        """A rule, without the signs for missing cells where these are the table's."""
+        its_own = not self.missing or rule.missing != self.missing
+        return (rule if its_own else rule.model_copy(update={"missing": None})).spelled()
 
     @classmethod
     def from_dict(cls, document: object) -> "Schema":

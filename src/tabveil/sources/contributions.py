@@ -3,22 +3,25 @@
 import numpy as np
 import pyarrow as pa
 
-from tabveil.columns.cells import is_missing, plain
+from tabveil.columns.cells import plain
+from tabveil.columns.tokens import Tokens
 from tabveil.columns.words import key
 
 NOBODY = -1  # the place of rows without a name
+NO_SIGNS = Tokens()
 
 
 class Contributions:
     """One pass over the rows that keeps at most `most` of each person, those that come first.
 
-    Rows without a name are dropped: nobody knows whose they are, so that no bound could be kept.
+    Rows without a name, or with a sign for none, are dropped: nobody knows whose they are, so that
+    no bound could be kept.
     Which rows of a person are kept depends on that person's rows alone, so a table without the
     person keeps exactly the same rows of everybody else.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, most: int, signs: Tokens = NO_SIGNS) -> None:
+        self.most, self.signs = most, signs
         self._places: dict[str, int] = {}
         self._kept = np.zeros(1024, np.int64)
 
@@ -41,7 +44,8 @@ class Contributions:
         cells = chunk if pa.types.is_dictionary(chunk.type) else plain(chunk).dictionary_encode()
         names = plain(cells.dictionary).to_pylist()
         own = np.array(
-            [*(NOBODY if is_missing(v) else self._place(key(v)) for v in names), NOBODY], np.int64
+            [*(NOBODY if self.signs.absent(v) else self._place(key(v)) for v in names), NOBODY],
+            np.int64,
         )
         return own[np.asarray(cells.indices.cast(pa.int64()).fill_null(len(names)))]
 

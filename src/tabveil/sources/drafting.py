@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +15,16 @@ from tabveil.sources.checking import UNFORESEEN
 from tabveil.sources.reader import explained
 
 MOST_VALUES = 100  # a text column with more distinct values is not drafted as a list
-MOST_WHOLE_NUMBERS = 20  # a column with more distinct whole numbers is drafted as numerical
+MOST_WHOLE_NUMBERS = 20  # more different whole numbers are drafted as numerical, fewer as codes
+MOST_SIGNS = 3  # numbers with no more different texts among them are drafted as numbers
 MOST_DRAFTED_DECIMALS = 6
 
 
 def draft_schema(data: object, *, public: bool) -> dict[str, Any]:
-    """A schema to fill in: names and types; also the data's own values and bounds if public."""
+    """A schema to fill in: names and types; also the data's own values and bounds if public.
+
+    Types are guessed from the cells, without noise; but for them nothing that cells say is written.
+    """
     source = Source.whole(data)
     seen = {name: _Seen() for name in source.columns}
     with explained("the table could not be looked at.", UNFORESEEN):
@@ -84,28 +89,33 @@ class _Seen:
     def draft(self, public: bool) -> dict[str, Any]:
         """The rule for the schema file."""
         nullable = {"nullable": True} if public and self.missing else {}
-        if (
-            self.texts
-            and {text.lower() for text in self.texts} <= {"true", "false"}
-            and not self.numbers
-        ):
+        if self._is_truth:
             return {"type": "categorical", "values": [False, True]} | nullable
         if self.texts and self.kind_of_moments and not self.numbers:
             first, last = (self.first, self.last) if public else (TODO, TODO)
             return {"type": self.kind_of_moments, "min": first, "max": last} | nullable
-        if self.texts or not self.numbers:
+        if self._is_categorical or (public and self.low == self.high):
             return {"type": "categorical", "values": self._listed() if public else TODO} | nullable
-        few = self.decimals == 0 and len(self.numbers) <= MOST_WHOLE_NUMBERS
-        if public and (few or self.low == self.high):
-            return {
-                "type": "categorical",
-                "values": [short(number) for number in sorted(self.numbers)],
-            } | nullable
         low, high = (short(self.low), short(self.high)) if public else (TODO, TODO)
         known = self.decimals == 0 or (public and self.decimals <= MOST_DRAFTED_DECIMALS)
         decimals = {"decimals": self.decimals} if known else {}
-        return {"type": "numerical", "min": low, "max": high} | decimals | nullable
+        signs = {"missing": sorted(self.texts)} if public and self.texts else {}
+        return {"type": "numerical", "min": low, "max": high} | decimals | (signs or nullable)
 
-    def _listed(self) -> list[str] | str:
-        texts = self.texts | {key(number) for number in self.numbers}
-        return sorted(texts) if 0 < len(texts) <= MOST_VALUES else TODO
+    @property
+    def _is_truth(self) -> bool:
+        truths = {text.lower() for text in self.texts} <= {"true", "false"}
+        return bool(self.texts) and truths and not self.numbers
+
+    @property
+    def _is_categorical(self) -> bool:
+        # A few texts among many numbers are signs for missing cells.
+        codes = self.decimals == 0 and len(self.numbers) <= MOST_WHOLE_NUMBERS
+        return codes or not self.numbers or len(self.texts) > MOST_SIGNS
+
+    def _listed(self) -> Sequence[object] | str:
+        if not self.texts:
+            return [short(number) for number in sorted(self.numbers)] or TODO
+        if len(self.texts) > MOST_VALUES or len(self.numbers) > MOST_WHOLE_NUMBERS:
+            return TODO  # some were not kept
+        return sorted(self.texts | {key(number) for number in self.numbers})

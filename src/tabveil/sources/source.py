@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from tabveil.columns.tokens import Tokens
 from tabveil.errors import InvalidInput
 from tabveil.schema import Privacy, Schema, closest, shown
 from tabveil.sources.clusters import open_cluster_frame
-from tabveil.sources.contributions import Contributions
+from tabveil.sources.contributions import NO_SIGNS, Contributions
 from tabveil.sources.files import open_path
 from tabveil.sources.frames import open_frame
 from tabveil.sources.reader import OnProgress, Reader, explained, sentence
@@ -28,6 +29,7 @@ class Source:
     reader: Reader
     columns: tuple[str, ...]
     bound: Privacy | None = None  # how many rows of each person are kept, if not all
+    signs: Tokens = NO_SIGNS  # for a missing cell, in the column that says whose row it is
 
     @classmethod
     def of(cls, data: object, schema: Schema) -> "Source":
@@ -35,7 +37,7 @@ class Source:
         reader = opened(data)
         unit = [schema.privacy.unit] if schema.privacy else []
         _check_headers(reader, [*schema.learnt, *unit])
-        return cls(reader, schema.learnt, schema.privacy)
+        return cls(reader, schema.learnt, schema.privacy, Tokens(schema.missing))
 
     @classmethod
     def whole(cls, data: object) -> "Source":
@@ -99,7 +101,7 @@ class Source:
         if self.bound is None:
             yield from self.reader.batches(self.columns, rows, on_progress)
             return
-        kept = Contributions(self.bound.max_rows)
+        kept = Contributions(self.bound.max_rows, self.signs)
         unit = [self.bound.unit] if self.bound.unit not in self.columns else []
         for table in self.reader.batches([*self.columns, *unit], rows, on_progress):
             yield table.filter(pa.array(kept.keep(table.column(self.bound.unit))))

@@ -246,7 +246,13 @@ class Codec:
                 columns[name] = new
         followed = {name: rule.following(columns) for name, rule in self.schema.columns.items()}
         columns |= {name: cells for name, cells in followed.items() if cells is not None}
-        return pa.table({name: columns[name] for name in self.schema.columns if name in columns})
+        return pa.table(
+            {
+                name: rule.signed(columns[name])
+                for name, rule in self.schema.columns.items()
+                if name in columns
+            }
+        )
 
 
 def _side_by_side(columns: Sequence[NDArray], rows: int, dtype: type) -> NDArray:

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tabveil.checking import check_table
 from tabveil.columns import RULES
 from tabveil.discovery import DELTA, found_document
 from tabveil.errors import InvalidInput
@@ -14,7 +15,6 @@ from tabveil.schema import TODO, Schema, read_document, shown
 from tabveil.schema.drafts import bought_columns, filled, is_open, trouble_with
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
-from tabveil.sources.checking import check
 from tabveil.sources.drafting import draft_schema
 from tabveil.sources.reader import Reader
 from tabveil.studio.fields import fields_of, in_one_line, rule_from
@@ -315,7 +315,7 @@ def buy(visit: Visit) -> Response:
     return visit.go("columns")
 
 
-def check_table(visit: Visit) -> Response:
+def owners_check(visit: Visit) -> Response:
     """The owner's check: which columns hold cells that break their rules, without a value."""
     state = visit.project.state()
     problem = whole_trouble(state)
@@ -323,7 +323,7 @@ def check_table(visit: Visit) -> Response:
         raise problem
     names = list(state.draft["columns"])
     places = {f"Column {shown(name)}": place for place, name in enumerate(names)}
-    found = check(_reader(state), Schema.from_dict(state.draft))
+    found = check_table(_reader(state), Schema.from_dict(state.draft))
     return show(visit, [(places.get(line.split(": ")[0]), line) for line in found])
 
 
@@ -362,7 +362,7 @@ ROUTES = [
     Route("/{table}/columns/import", answered(take_over, show), methods=["POST"]),
     Route("/{table}/columns/guess", answered(guess, show), methods=["POST"]),
     Route("/{table}/columns/buy", answered(buy, show), methods=["POST"]),
-    Route("/{table}/columns/check", answered(check_table, show), methods=["POST"]),
+    Route("/{table}/columns/check", answered(owners_check, show), methods=["POST"]),
     Route("/{table}/columns/{place:int}", answered(edit)),
     Route("/{table}/columns/{place:int}", answered(save, edit), methods=["POST"]),
 ]
