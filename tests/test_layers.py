@@ -47,8 +47,8 @@ MAY_IMPORT = {
         "schema",
     },
     "studio": {
-        "checking", "columns", "discovery", "errors", "fitting", "machine", "privacy", "release",
-        "report", "schema", "sources",
+        "checking", "columns", "discovery", "disk", "errors", "fitting", "machine", "privacy",
+        "release", "report", "schema", "sources",
     },
     "cli": {
         "audit", "benchmark", "cards", "checking", "datasets", "discovery", "engines", "errors",

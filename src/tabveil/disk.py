@@ -8,6 +8,8 @@ import errno
 import os
 import stat
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 # No link is followed, where the system can promise that.
@@ -29,6 +31,10 @@ if sys.platform == "win32":
         os.lseek(handle, FAR_BEYOND, os.SEEK_SET)
         msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
 
+    def _look(handle: int) -> None:
+        _lock(handle)
+        _unlock(handle)
+
     def keep_to_owner(handle: int) -> None:
         """Nothing: there are no modes here, and a file is as open as its folder."""
 
@@ -42,6 +48,10 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _unlock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+    def _look(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(handle, fcntl.LOCK_UN)
 
     def keep_to_owner(handle: int) -> None:
@@ -80,8 +90,23 @@ def opened(path: Path, flags: int) -> int:
 
 def lock(handle: int) -> bool:
     """Keep others who lock this file out until it is unlocked or closed; False if one is there."""
+    return _let_in(_lock, handle)
+
+
+def is_locked(handle: int) -> bool:
+    """Whether somebody keeps others out of this file; looking keeps nobody out."""
+    return not _let_in(_look, handle)
+
+
+def lock_in_turn(handle: int) -> None:
+    """Wait until others have unlocked this file, then keep them out."""
+    while not lock(handle):
+        time.sleep(0.01)
+
+
+def _let_in(way: Callable[[int], None], handle: int) -> bool:
     try:
-        _lock(handle)
+        way(handle)
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             return False

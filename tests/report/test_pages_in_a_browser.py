@@ -13,7 +13,7 @@ pytestmark = pytest.mark.xdist_group("browser")  # one browser and one set of pa
 PAGES = ("releasable", "internal", "plan")
 SECTIONS = {
     "releasable": {"about", "guarantee", "ledger", "columns", "pairs", "tasks", "measured", "cite"},
-    "internal": {"summary", "columns", "pairs", "queries", "models", "attacks"},
+    "internal": {"summary", "columns", "pairs", "queries", "models", "diversity", "attacks"},
     "plan": {"overview", "risk", "spending", "columns", "pairs"},
 }
 SCREENS = [(360, "light"), (360, "dark"), (1440, "light"), (1440, "dark")]

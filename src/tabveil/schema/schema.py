@@ -186,22 +186,24 @@ class Schema(Rule):
 
     def _check_named(self, one: str, many: str, names: Sequence[str]) -> None:
         """Refuse what is no categorical column, or stands twice in a list."""
-        for place, name in enumerate(names):
+        categorical, seen = set(self.categorical), set[str]()
+        for name in names:
             if name not in self.columns:
                 raise InvalidInput(
                     f"{one} {shown(name)} is not a declared column.",
                     did_you_mean(name, self.columns) or "Name a categorical column of the schema.",
                 )
-            if name not in self.categories:
+            if name not in categorical:
                 raise InvalidInput(
                     f"{one} {shown(name)} is {self.columns[name].type}, "
                     f"and {many} must be categorical.",
                     "Declare the column as categorical with its values.",
                 )
-            if name in names[:place]:
+            if name in seen:
                 raise InvalidInput(
                     f"{one} {shown(name)} is named twice.", f"Name each {one.lower()} once."
                 )
+            seen.add(name)
 
     @model_validator(mode="after")
     def _check_columns_together(self) -> Self:

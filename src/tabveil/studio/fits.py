@@ -1,6 +1,5 @@
 """Fits in processes of their own: they outlive browser and server, and go on after a crash."""
 
-import fcntl
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tabveil import disk
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.machine.files import atomic_write
 
@@ -88,7 +88,7 @@ class Fit:
     def stop(self) -> None:
         """Interrupt the process; what is paid stays paid, and the same command goes on."""
         if self.running:
-            os.kill(int(self._lock.read_text()), signal.SIGINT)
+            os.kill(int(self._lock.read_text(encoding="utf-8")), signal.SIGINT)
 
     @property
     def running(self) -> bool:
@@ -100,12 +100,9 @@ class Fit:
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+            return disk.is_locked(handle)
         finally:
             os.close(handle)
-        return False
 
     def progress(self) -> Progress:
         """What can be said of the fit now."""
@@ -165,10 +162,8 @@ def next_fit(folder: Path) -> Fit:
 
 
 def _hold(handle: int) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise TabveilError("This fit is running already.", "Look at its progress.") from None
+    if not disk.lock(handle):
+        raise TabveilError("This fit is running already.", "Look at its progress.")
 
 
 def _last_words(said: Path) -> str:

@@ -1,6 +1,5 @@
 """Tables that are worked on: a folder each, with the draft of a schema and what was decided."""
 
-import fcntl
 import json
 import os
 import re
@@ -9,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from tabveil import disk
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.fitting.forecast import ROWS
 from tabveil.machine.files import atomic_write
@@ -97,7 +97,7 @@ class Project:
     def _alone(self) -> Iterator[None]:
         handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            disk.lock_in_turn(handle)
             yield
         finally:
             os.close(handle)

@@ -81,8 +81,8 @@ class Outline:
 class Effort:
     """How hard the optimiser works, and in how much memory.
 
-    It changes no charge: which looks are taken, and for how much each, is settled without it. It
-    does change how well the table fits what is known, and with it which queries look worst.
+    It changes no cost: which looks are taken, and for how much each round, is settled without it.
+    It does change how well the table fits what is known, and with it which queries look worst.
     """
 
     rows: int = 1000  # of the relaxed table, where noise limits what they can show
