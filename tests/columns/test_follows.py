@@ -36,6 +36,23 @@ def test_a_column_that_follows_is_not_read_and_need_not_be_there() -> None:
     assert (known.density == known.region.map({"north": 12.5, "2": 80.0})).all()
 
 
+def test_a_column_with_groups_or_a_long_list_can_be_followed() -> None:
+    codes = list(range(200))
+    long = {"type": "categorical", "values": codes}
+    grouped = {"type": "categorical", "values": codes[:9], "groups": {"rest": codes[3:9]}}
+    by_code = {"type": "follows", "map": {code: code % 2 for code in codes}}
+    columns = {
+        "long": long,
+        "grouped": grouped,
+        "odd": {**by_code, "of": "long"},
+        "too": {**by_code, "of": "grouped"},
+    }
+    frame = pd.DataFrame({"long": codes * 4, "grouped": [code % 9 for code in codes] * 4})
+    declared = tv.Schema.from_dict({"columns": columns})
+    made = tv.RAPpp(declared, 5.0).fit(frame).sample(100, seed=0)
+    assert (made.odd == made.long % 2).all() and (made.too == made.grouped % 2).all()
+
+
 def test_the_rule_survives_a_file() -> None:
     declared = schema(density=DENSITY, group=GROUP)
     assert tv.Schema.from_dict(declared.to_dict()) == declared

@@ -97,11 +97,12 @@ def grouped(codec: CategoryCodec, counts: np.ndarray, scale: float) -> Grouping:
 
 
 def reduced(schema: Schema, groupings: Mapping[str, Grouping]) -> Schema:
-    """The schema of the table that is fitted: codes of groups instead of values, no constraints."""
+    """The schema of the table that is fitted: learnt columns alone, codes of groups for values."""
     if not groupings:
         return schema
     columns = {
         name: Categorical(values=groupings[name].names) if name in groupings else rule
         for name, rule in schema.columns.items()
+        if rule.codec is not None
     }
     return schema.replaced(columns=columns, constraints=(), found=None)
