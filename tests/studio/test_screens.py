@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import yaml
@@ -57,6 +58,25 @@ def test_every_type_of_column_has_a_form_that_spells_its_rule(kind: str) -> None
     filled = {field.name: field.text for field in fields_of(rule.spelled())}
     assert column_rule("a", rule_from(kind, filled)) == rule
     assert isinstance(in_one_line(rule.spelled()), str)
+
+
+def test_signs_for_missing_cells_and_pasted_code_books_are_read_as_people_write_them() -> None:
+    filled = {"values": "1 = male, 2 = female", "missing": "N, -9"}
+    assert rule_from("categorical", filled) == {
+        "type": "categorical",
+        "values": [1, 2],
+        "missing": ["N", "-9"],
+    }
+    assert rule_from("numerical", {"min": "0", "max": "9", "missing": "-9"})["missing"] == [-9]
+
+
+def test_a_plan_that_is_kept_while_it_moves_leaves_the_other_forms_valid(studio: Running) -> None:
+    before = state(studio)["version"]
+    fields = {"epsilon": "2", "rows": "800", "delta": "1e-6", "version": str(before)}
+    moving = {"Cookie": studio.cookie, "Origin": studio.address, "X-Fragment": "1"}
+    answer, _ = studio.ask("POST", "/people/plan", urlencode(fields).encode(), **moving)
+    assert answer.status == 200 and state(studio)["epsilon"] == 2
+    assert state(studio)["version"] == before
 
 
 def test_ids_and_dates_are_known_by_their_names(studio: Running) -> None:
@@ -170,7 +190,7 @@ def test_a_fit_outlives_its_server_and_goes_on_after_a_crash(start: Start, tmp_p
     answer, text = first.post("/people/run")
     assert answer.status == 422 and "nothing was spent" in text
     send(first, "/people/run", sure="yes")
-    wait_until(lambda: has_paid(tmp_path, 1))
+    wait_until(lambda: has_paid(tmp_path, 2))  # so the first answer is on disk
     first.end()
     os.kill(int(lock(tmp_path).read_text()), signal.SIGSTOP)  # as slow as a large table
 

@@ -72,6 +72,9 @@ def taken_over(draft: Draft, schema: Draft) -> Draft:
     return draft | schema | {"columns": columns}
 
 
+CODE = re.compile(r"\t|=")  # between a code and its label
+
+
 def code_list(text: str) -> list[Any]:
     """The values in a list as people paste it: one a line, or one line with commas between.
 
@@ -79,12 +82,16 @@ def code_list(text: str) -> list[Any]:
 
     >>> code_list("F, M"), code_list("1 = male\\n2 = female"), code_list("01\\n02")
     (['F', 'M'], [1, 2], ['01', '02'])
+    >>> code_list("1 = male, 2 = female"), code_list("1 = yes, often")
+    ([1, 2], [1])
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if lines and all(re.search(r"\t|=", line) for line in lines):
-        lines = [re.split(r"\t|=", line, maxsplit=1)[0].strip() for line in lines]
-    elif len(lines) == 1:
-        lines = [part.strip() for part in lines[0].split(",") if part.strip()]
+    if len(lines) == 1:
+        parts = [part.strip() for part in lines[0].split(",") if part.strip()]
+        labelled = [CODE.search(part) is not None for part in parts]
+        lines = parts if all(labelled) or not any(labelled) else lines
+    if lines and all(CODE.search(line) for line in lines):
+        lines = [CODE.split(line, maxsplit=1)[0].strip() for line in lines]
     return alike([_unquoted(line) for line in lines])
 
 

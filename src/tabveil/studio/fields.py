@@ -72,6 +72,8 @@ def _kind(name: str, annotation: Any) -> tuple[str, tuple[str, ...]]:
         else (annotation,)
     )
     inner = next((part for part in parts if part is not type(None)), None)
+    if typing.get_origin(inner) is typing.Annotated:
+        inner = typing.get_args(inner)[0]
     origin = typing.get_origin(inner) or inner
     if inner is None:
         return "fixed", ()

@@ -67,8 +67,11 @@ class Project:
             ) from None
 
     @contextmanager
-    def change(self, version: int | None = None) -> Iterator[State]:
-        """Yield the state to be changed; refused if it is not the one that somebody looked at."""
+    def change(self, version: int | None = None, *, in_passing: bool = False) -> Iterator[State]:
+        """Yield the state to be changed; refused if it is not the one that somebody looked at.
+
+        What is kept `in_passing`, while somebody still types, leaves the forms of the page valid.
+        """
         with self._alone():
             state = self.state()
             if version is not None and version != state.version:
@@ -77,7 +80,7 @@ class Project:
                     "Look at it, then make your change again.",
                 )
             yield state
-            state.version += 1
+            state.version += not in_passing
             self.write(state)
 
     def take_over(self, file: Path) -> None:

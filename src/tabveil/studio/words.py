@@ -42,6 +42,11 @@ FIELDS = {
         "Whether anything is missing is a fact about people, so you say whether it may be; "
         "the rows are not asked.",
     ),
+    "missing": Words(
+        "Signs that mean missing",
+        "Such as N or -9, one a line or with commas between. Leave empty if there are none.",
+        "Without this, such a sign counts as a value that was not declared.",
+    ),
     "ordered": Words(
         "The list is in order",
         "From least to most, such as small, medium, large.",

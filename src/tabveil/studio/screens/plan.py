@@ -81,7 +81,7 @@ def picture(visit: Visit) -> Response:
 
 def save(visit: Visit) -> Response:
     """Keep ε and what the plan assumes."""
-    with visit.project.change(visit.form.version) as state:
+    with visit.project.change(visit.form.version, in_passing=visit.is_fragment) as state:
         moved = _moved(state, visit.form)
         Budget(moved.epsilon, moved.delta)
         state.epsilon, state.rows, state.delta = moved.epsilon, moved.rows, moved.delta

@@ -63,7 +63,7 @@ for (const form of all("[data-live]")) {
   const filled = () => new URLSearchParams(new FormData(form));
   const draw = oneAtATime(async () => {
     const answer = await fetch(`${form.dataset.live}?${filled()}`, fragment);
-    byId(form.dataset.target).innerHTML = await answer.text();
+    if (answer.ok) byId(form.dataset.target).innerHTML = await answer.text();  // else the last one stays
   });
   const keep = oneAtATime(async () => {
     const sent = number.value;
