@@ -97,7 +97,7 @@ class Expected:
 
     @property
     def score(self) -> float:
-        """The same as NIST's k-marginal score for k = 2: 1000 is perfect."""
+        """The same as a k-marginal score for k = 2: 1000 is perfect."""
         return 1000 * (1 - self.error)
 
 

@@ -119,9 +119,8 @@ class Default:
     most_crossed: int = 2**20  # cells of all pairs within classes, where no target is named
     clear_cells: float = 6.0  # of three columns, times strength to the power of 0.6; likewise
     unheard: float = 1.0  # of the noise to come, below which an error in a cell does not count
-    by_size: float = (
-        0.5  # the power of a cross-table's cells that its part of the budget grows with
-    )
+    # The power of a cross-table's cells that its part of the budget grows with.
+    by_size: float = 0.5
     # Of a nat that a row knows beyond the table, in units of the noise in a share. Without it rows
     # learn the noise: some tables then come out worse than if their columns were independent.
     price: float = 2.0

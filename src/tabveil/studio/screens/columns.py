@@ -142,16 +142,21 @@ def save(visit: Visit) -> Response:
     with visit.project.change(form.version) as state:
         place, name = _column(visit, state)
         rule = rule_from(kind, {field: values[-1] for field, values in form.fields.items()})
-        problem = None if is_open(rule) else trouble_with(name, rule)
-        if problem:
-            raise problem
-        if rule != state.draft["columns"][name]:
-            state.origins.pop(name, None)
-        state.draft["columns"][name] = rule
+        _keep(state, name, rule)
         _set_target(state, name, form.text("target") == "yes")
     if form.text("then") == "next":
         return visit.go("columns", _next_open(state, place))
     return visit.go("columns", f"#column-{place}")
+
+
+def _keep(state: State, name: str, rule: dict[str, Any]) -> None:
+    """Write down a rule that is whole or still open; one that cannot be is refused."""
+    problem = None if is_open(rule) else trouble_with(name, rule)
+    if problem:
+        raise problem
+    if rule != state.draft["columns"][name]:
+        state.origins.pop(name, None)
+    state.draft["columns"][name] = rule
 
 
 def _next_open(state: State, after: int) -> str:
@@ -170,12 +175,7 @@ def save_many(visit: Visit) -> Response:
             raise InvalidInput("No column is ticked.", "Tick some, or open one by its name.")
         for name in ticked:
             rule = _changed(state.draft["columns"][name], visit)
-            problem = None if is_open(rule) else trouble_with(name, rule)
-            if problem:
-                raise problem
-            if rule != state.draft["columns"][name]:
-                state.origins.pop(name, None)
-            state.draft["columns"][name] = rule
+            _keep(state, name, rule)
             if form.text("target") != KEEP:
                 _set_target(state, name, form.text("target") == "yes")
     return visit.go("columns")
