@@ -191,7 +191,7 @@ def test_what_was_charged_and_what_is_left_add_up_exactly(
 ) -> None:
     rule, numbers = TABLES[name]
     curator, allowance = door(table_of(numbers), rho, relation)
-    ranks, _, first_scale, left = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
+    ranks, _, first_scale, left, _ = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
     assert allowance.spent + left == rho and left >= 0
     assert 1 <= len(allowance.charges) <= len(LEVELS)
     assert [charge.rho for charge in allowance.charges] == [rho * s for s in LEVELS][
@@ -209,7 +209,7 @@ def test_levels_never_cost_more_than_the_whole() -> None:
 def test_tables_without_numbers_cost_nothing() -> None:
     schema = Schema.from_dict({"columns": {"c": {"type": "categorical", "values": [0]}}})
     curator, allowance = door(Table(np.zeros((5, 1), np.int32), np.zeros((5, 0))), Fraction(1))
-    ranks, _, scale, left = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
+    ranks, _, scale, left, _ = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
     assert (ranks.starts, scale, left, allowance.spent) == ((), 0.0, 1, 0)
 
 
@@ -257,7 +257,7 @@ def test_any_counts_make_a_distribution(
     random, rho = np.random.default_rng(seed), Fraction(10) ** exponent
     curator, allowance = door(table_of(random.integers(0, size, rows)), rho, noise=OpenDPNoise())
     lattice = lattice_of({"min": 0, "max": size - 1, "decimals": 0})
-    ranks, _, _, left = learn_ranks(curator, lattice, rho, total)
+    ranks, _, _, left, _ = learn_ranks(curator, lattice, rho, total)
     assert ranks.heights[0][0] == 0 and ranks.heights[0][-1] == 1
     assert (np.diff(ranks.heights[0]) >= 0).all() and (np.diff(ranks.starts[0]) > 0).all()
     assert ranks.starts[0][0] == 0 and ranks.starts[0][-1] < size

@@ -52,6 +52,13 @@ def fit(
     scheduler: Annotated[
         str | None, typer.Option(help="The cluster: a Dask scheduler's address or a Spark master.")
     ] = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A table like the private one that everybody may see, or an earlier release; "
+            "again for more. Nothing in it is protected."
+        ),
+    ] = None,
     log: Annotated[
         Path | None,
         typer.Option(
@@ -75,6 +82,7 @@ def fit(
         seed=seed,
         ledger=ledger,
         engine=engine_named(engine.value, scheduler),
+        public=public,
     )
     say_spent_before(ledger)
     with log_file(log), progress_bar(err) as watch:

@@ -1,7 +1,8 @@
 """Learn rank space privately: noisy counts of runs of points, refined where rows are dense."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -19,6 +20,9 @@ LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))
 DISTRIBUTIONS = "distributions"  # what the ledger and plans call them
 FIRST_RUNS, BRANCHES = 128, 8  # at most, and at least
 CLEARLY = 2.5  # standard errors above zero
+FINE = 16  # parts of a run that a public table gives its shape
+Below = np.ndarray
+"""The share of public rows below each point of a column, and 1 after the last: [points + 1]."""
 
 
 class Learnt(NamedTuple):
@@ -28,21 +32,31 @@ class Learnt(NamedTuple):
     special: list[np.ndarray]  # per column: about how many rows have each special value
     noise: float  # of the first level
     unspent: Fraction  # ρ left over
+    apart: float = 1.0  # how much was kept of where counts and public tables differ, at most
 
 
-def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -> Learnt:
+def learn_ranks(
+    curator: Curator,
+    lattice: Lattice,
+    rho: Fraction,
+    total: int,
+    public: Sequence[Below | None] | None = None,
+) -> Learnt:
     """Rank space of the ordinary numbers of each column, and counts of its special values.
 
     Level by level, runs of points are counted with noise, and those that hold clearly more rows
     than the noise of the next level are cut into shorter runs, down to single points. Counts of the
-    parts are made to add up to the whole, which was measured better.
+    parts are made to add up to the whole, which was measured better. Where a `public` table has
+    the column, counts lean towards it as far as noise is all that sets them apart.
     """
     if not lattice.sizes:
         return Learnt(Ranks(lattice, (), ()), [], 0.0, rho)
     pieces = _first_runs(rho, len(lattice.sizes), total)
-    sizes = zip(lattice.sizes, lattice.all_sizes, strict=True)
-    columns = [Refining.start(size, every, pieces, total) for size, every in sizes]
-    first_scale, left = 0.0, rho
+    sizes = zip(
+        lattice.sizes, lattice.all_sizes, public or [None] * len(lattice.sizes), strict=True
+    )
+    columns = [Refining.start(size, every, pieces, total, below) for size, every, below in sizes]
+    first_scale, left, apart = 0.0, rho, 0.0
     for level, share in enumerate(LEVELS):
         if not any(len(column.runs) for column in columns):
             break
@@ -54,12 +68,13 @@ def learn_ranks(curator: Curator, lattice: Lattice, rho: Fraction, total: int) -
         for column, noisy in zip(columns, counts, strict=True):
             if len(noisy):
                 column.refine(noisy.astype(float), scale, level, following)
+                apart = max(apart, column.kept)
     done = [sorted(column.done) for column in columns]
     special = [
         np.array([mass for start, _, mass in runs if start >= size])
         for runs, size in zip(done, lattice.sizes, strict=True)
     ]
-    return Learnt(_ranks(lattice, done), special, first_scale, left)
+    return Learnt(_ranks(lattice, done), special, first_scale, left, apart)
 
 
 def ranks_spending(columns: int, rho: Fraction, protection: Protection) -> tuple[Purchase, ...]:
@@ -78,31 +93,81 @@ class Refining:
     runs: np.ndarray  # [runs, 2]
     wholes: np.ndarray  # how many rows each of the runs held that were cut last
     parents: np.ndarray  # [runs]: which of these wholes each is a part of
-    done: list[tuple[int, int, float]]
+    done: list[tuple[int, int, float]] = field(default_factory=list)
+    public: Below | None = None
+    kept: float = 1.0  # how much of where counts differ from the public table, on the last level
 
     @classmethod
-    def start(cls, size: int, every: int, pieces: int, total: int) -> "Refining":
+    def start(
+        cls, size: int, every: int, pieces: int, total: int, public: Below | None = None
+    ) -> "Refining":
         """All ordinary points in so many pieces, and each special one as a run of its own."""
         ordinary, special = _cut(np.array([[0, size]]), pieces), _points(size, every)
         parents = np.concatenate([np.zeros(len(ordinary), int), 1 + np.arange(len(special))])
-        return cls(np.concatenate([ordinary, special]), np.array([float(total)]), parents, [])
+        runs, whole = np.concatenate([ordinary, special]), np.array([float(total)])
+        return cls(runs, whole, parents, public=public)
 
     def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
+        if self.public is not None:
+            counts, self.kept = leaning(counts, self._foretold(level), scale)
         if level == 0:
             ordinary = self.parents == 0
-            counts[ordinary] = thinning_out(counts[ordinary], CLEARLY * scale)
+            if self.public is None:
+                counts[ordinary] = thinning_out(counts[ordinary], CLEARLY * scale)
             # Of ordinary numbers together, and of each special value.
             self.wholes = onto_simplex(np.bincount(self.parents, counts), self.wholes.sum())
         mass = _consistent(counts, self.wholes, self.parents)
         lengths = self.runs[:, 1] - self.runs[:, 0]
         dense = (lengths > 1) & (mass > 6 * following) & (level + 1 < len(LEVELS))
         for (start, stop), held in zip(self.runs[~dense], mass[~dense], strict=True):
-            self.done.append((int(start), int(stop), held))
+            self.done += self._shaped(int(start), int(stop), held)
         parts = [_cut(run[None], _branches(run, level)) for run in self.runs[dense]]
         self.wholes = mass[dense]
         self.parents = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.runs = np.concatenate([np.zeros((0, 2), int), *parts])
+
+    def _foretold(self, level: int) -> np.ndarray:
+        """How many rows the public table expects in each run, given what is known of its whole."""
+        shares = np.diff(self.public[self.runs], axis=1)[:, 0]  # type: ignore[index]
+        if level == 0:
+            return shares * self.wholes.sum()
+        lengths = (self.runs[:, 1] - self.runs[:, 0]).astype(float)
+        of_whole = np.bincount(self.parents, shares)
+        even = lengths / np.bincount(self.parents, lengths)[self.parents]
+        there = of_whole[self.parents] > 0
+        inside = np.where(there, shares / np.maximum(of_whole, 1e-300)[self.parents], even)
+        return inside * self.wholes[self.parents]
+
+    def _shaped(self, start: int, stop: int, held: float) -> list[tuple[int, int, float]]:
+        """A run whose rows lie as in the public table, as far as that was found to be alike."""
+        if self.public is None or stop - start == 1:
+            return [(start, stop, held)]
+        below = self.public[start : stop + 1]
+        whole = below[-1] - below[0]
+        if whole <= 0:
+            return [(start, stop, held)]
+        ends = np.searchsorted(below, below[0] + whole * np.arange(1, FINE) / FINE, "left")
+        # A point that many public rows share is a part of its own.
+        ends = np.unique(np.concatenate([[0, stop - start], ends - 1, ends]))
+        alike = np.diff(below[ends]) / whole
+        even = np.diff(ends) / (stop - start)
+        parts = held * ((1 - self.kept) * alike + self.kept * even)
+        places = (start + ends).tolist()
+        return list(zip(places[:-1], places[1:], parts.tolist(), strict=True))
+
+
+def leaning(counts: np.ndarray, foretold: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
+    """Noisy counts moved towards what was foretold, and how much of the difference was kept.
+
+    As James and Stein do, but only where the two are further apart than noise can easily bring
+    them: a forecast is wrong seldom, and noise always.
+    """
+    apart = counts - foretold
+    square = float(apart @ apart)
+    noise = (len(counts) + 2 * (2 * len(counts)) ** 0.5) * scale**2
+    kept = max(0.0, 1 - noise / square) if square > 0 else 0.0
+    return foretold + kept * apart, kept
 
 
 def _points(start: int, stop: int) -> np.ndarray:

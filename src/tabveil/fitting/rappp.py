@@ -10,8 +10,10 @@ import numpy as np
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.fitting.projection import Annealing, Measured, project
 from tabveil.fitting.relaxed import Table
+from tabveil.fitting.weighted import Rowwise, WeightedRows
 from tabveil.fitting.zeros import Zeros
 from tabveil.queries import QueryFamily
+from tabveil.tables.numbers import Binned
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,15 @@ class Result:
     total: int
     answers: tuple[Answer, ...]
     measured: Measured
+    public: WeightedRows | None = None  # to draw some of the rows from
+
+    def rows(self) -> Rowwise:
+        """What synthetic rows are drawn from."""
+        probabilities = np.asarray(self.table.probabilities, np.float32)
+        numbers = self.table.numbers()
+        if self.public is None or not isinstance(numbers, Binned):
+            return Rowwise(probabilities, numbers, None)
+        return self.public.beside(probabilities, numbers)
 
 
 def rappp(
@@ -100,11 +111,13 @@ def rappp(
     known: Sequence[Answer] = (),
     weight: Callable[[Answer], float] = lambda answer: 1.0,
     zeros: Zeros | None = None,
+    public: WeightedRows | None = None,
 ) -> Result:
     """Improve `start` round by round; only `curator` sees private rows, at a price each time.
 
     `known` holds answers from before the first round. `weight` says how much an answer counts in
-    the fit. `zeros` are cells that no row can be in.
+    the fit. `zeros` are cells that no row can be in. `public` rows learn the same answers beside
+    the table, and have their say in what looks worst.
     """
     table = start
     answers: list[Answer] = []
@@ -128,14 +141,25 @@ def rappp(
         measured = measured.learn(zeros.family, zeros.picks, zeros.shares, zeros.weights)
     for answer in known:
         measured = learn(answer)
+    if public is not None:
+        public = public.learnt(known, _shares(table, public.pool.pairs))
     for number, asks in enumerate(plan.rounds):
         for ask in asks:
-            picks = _worst(curator, workload, ask, table, total, _barred(answers, ask))
-            for alike, rho in dealt_out(ask.family, picks, ask.measure, ask.by_size):
-                measured = learn(curator.measure(workload, ask.family, alike, rho))
+            relaxed = _shares(table, ask.family)
+            shares = relaxed if public is None else public.blended(relaxed)
+            picks = _worst(curator, workload, ask, shares, total, _barred(answers, ask))
+            new = [
+                curator.measure(workload, ask.family, alike, rho)
+                for alike, rho in dealt_out(ask.family, picks, ask.measure, ask.by_size)
+            ]
+            for answer in new:
+                measured = learn(answer)
+            if public is not None:
+                public = public.learnt(new, relaxed)
+                public = None if public.refuted else public
         table, progress = project(table, measured, annealing)
         watch(Status(number + 1, len(plan.rounds), float(progress.misfit), int(progress.steps)))
-    return Result(workload, table, total, tuple(answers), measured)
+    return Result(workload, table, total, tuple(answers), measured, public)
 
 
 def dealt_out(
@@ -167,17 +191,16 @@ def _worst(
     curator: Curator,
     workload: Workload,
     ask: Ask,
-    table: Table,
+    shares: np.ndarray,
     total: int,
     barred: np.ndarray,
 ) -> np.ndarray:
-    """The queries that `table` answers worst, where it is off by more than the noise to come.
+    """The queries that these shares answer worst, where off by more than the noise to come.
 
     A deduction for every cell, whether it is off or not, would leave out large tables, and with
     them what numbers have to do with each other.
     """
     family = ask.family
-    shares = np.asarray(family.tally.of(_rows(table)), np.float64) / table.logits.shape[1]
     noise = curator.noise_of(family, ask.picks, ask.measure) * np.sqrt(2 / np.pi)
     return curator.select(
         workload,
@@ -189,6 +212,11 @@ def _worst(
         slack=round(ask.unheard * noise),
         groups=ask.groups,
     )
+
+
+def _shares(table: Table, family: QueryFamily) -> np.ndarray:
+    """What a relaxed table expects of all queries of a family."""
+    return np.asarray(family.tally.of(_rows(table)), np.float64) / table.logits.shape[1]
 
 
 def _barred(answers: Sequence[Answer], ask: Ask) -> np.ndarray:

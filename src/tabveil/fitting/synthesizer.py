@@ -10,8 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import numpy as np
-
 from tabveil.curator import Curator
 from tabveil.engines import Engine, Local, engine_named
 from tabveil.errors import InvalidInput, TabveilError
@@ -19,6 +17,7 @@ from tabveil.fitting import device
 from tabveil.fitting.grouping import grouping_cost, learn_groupings, reduced, widest
 from tabveil.fitting.logs import LOG, logged
 from tabveil.fitting.presets import Preset, Task, preset_named
+from tabveil.fitting.public import Help, PublicTable, public_tables
 from tabveil.fitting.rappp import Result, Status
 from tabveil.fitting.rows import EncodedRows
 from tabveil.fitting.zeros import Impossible
@@ -56,7 +55,8 @@ class RAPpp:
     `epsilon` and `delta` are the whole promise; `seed` drives initialisation and optimiser, never
     noise. `ledger` names a file that several fits on the same data share, so that their costs add
     up. `engine` says where rows are counted: local, dask or spark; without it, where the table
-    lies.
+    lies. `public` is a table like the private one that everybody may see, or several: a path, a
+    frame, or an earlier release. Nothing in it is protected.
     """
 
     release_: Release
@@ -74,6 +74,7 @@ class RAPpp:
         seed: int = 0,
         ledger: str | Path | None = None,
         engine: str | Engine | None = None,
+        public: Any = None,
     ) -> None:
         self.schema = schema
         self.epsilon = epsilon
@@ -84,6 +85,7 @@ class RAPpp:
         self.seed = seed
         self.ledger = ledger
         self.engine = engine
+        self.public = public
 
     def fit(
         self,
@@ -190,7 +192,13 @@ class RAPpp:
         require_satisfiable(schema)
         preset.check(Codec(widest(schema)).domain)
         name, seed = str(self.preset), int(self.seed)
-        return Order(schema, self.epsilon, self.delta, relation, preset, name, seed)
+        public = public_tables(self.public, schema, seed)
+        if public and not preset.takes_public:
+            raise InvalidInput(
+                f"The preset {name} has no use for public tables.",
+                "Leave them out, or use the default preset.",
+            )
+        return Order(schema, self.epsilon, self.delta, relation, preset, name, seed, public)
 
     def _engine_for(self, data: object) -> Engine:
         """The engine that was asked for, or the one that the table lies on."""
@@ -237,6 +245,7 @@ class Order:
     preset: Preset
     preset_name: str  # as it was asked for
     seed: int
+    public: tuple[PublicTable, ...] = ()
 
     def promise(self, source: Source) -> Promise:
         """What the fit of this table promises, and to whom."""
@@ -254,14 +263,18 @@ class Order:
         """All that a release is made from; fits with the same request may share noisy answers."""
         budget = asdict(promise.budget)
         settings = budget, self.relation.value, self.preset_name, self.seed, version("tabveil")
+        public = ([table.about for table in self.public],) if self.public else ()
         return json.dumps(
-            [self.schema.to_dict(), *settings, source.fingerprint()], sort_keys=True, default=str
+            [self.schema.to_dict(), *settings, source.fingerprint(), *public],
+            sort_keys=True,
+            default=str,
         )
 
     @property
     def settings(self) -> dict[str, Any]:
         """What a release says about how it was made."""
-        return {"preset": self.preset_name, "seed": self.seed, "versions": _versions()}
+        public = {"public_tables": [table.about for table in self.public]} if self.public else {}
+        return {"preset": self.preset_name, "seed": self.seed, **public, "versions": _versions()}
 
 
 Model = TypeVar("Model", bound=RAPpp)
@@ -314,12 +327,17 @@ def release_of(
     groupings = learn_groupings(curator, schema, grouping_cost(schema, allowance.total))
     curator.recode(rows.grouped(groupings))
     ruled = Impossible(schema, groupings)
-    task = Task(reduced(schema, groupings), allowance.left, order.relation, order.seed, ruled)
+    public = Help.of(order.public, rows.codec if not groupings else Codec(schema, groupings))
+    task = Task(
+        reduced(schema, groupings), allowance.left, order.relation, order.seed, ruled, public
+    )
     result = order.preset(curator, task, watch)
+    drawn_from = result.rows()
     return Release(
         schema=schema,
-        probabilities=np.asarray(result.table.probabilities, np.float32),
-        numbers=result.table.numbers(),
+        probabilities=drawn_from.probabilities,
+        numbers=drawn_from.numbers,
+        weights=drawn_from.weights,
         placement=result.workload.placement,
         measurements=(*curator.published, *_measurements(result)),
         privacy=statement(promise, door, schema, order.settings),

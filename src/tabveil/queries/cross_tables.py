@@ -69,8 +69,9 @@ class CrossTables(Tally):
         # so it needs no product of its own.
         wanted = [cell for group in self.groups for cell in group[:-1]]
         members = jnp.concatenate([rows.cells[-2][None], cells[jnp.array(wanted, int)]])
-        products = products_within(cells, members)
-        alone = jnp.diag(cells.sum(axis=1))
+        weights = 1.0 if rows.weights is None else rows.weights
+        products = products_within(cells, members * weights)
+        alone = jnp.diag((cells * weights).sum(axis=1))
         owner = jnp.asarray(self.owner)
         layers = [jnp.where(owner[:, None] == owner[None, :], alone, products[0])]
         place = 1
@@ -111,6 +112,12 @@ class CrossTables(Tally):
         positions: Int[np.ndarray, "rows numerical"],
         domain: Domain,
     ) -> Int[np.ndarray, " folded"]:
+        return self.counting.folded(self.labels_of(codes, positions, domain), len(codes))
+
+    def labels_of(
+        self, codes: np.ndarray, positions: np.ndarray, domain: Domain
+    ) -> list[np.ndarray]:
+        """For each column, the place among its labels that each row has."""
         columns = [codes[:, axis] for axis in range(codes.shape[1]) if axis not in domain.kinds]
         for axis, bins, values in zip(domain.kinds, self.bins.at, positions.T, strict=True):
             inside = bins[values]
@@ -118,7 +125,7 @@ class CrossTables(Tally):
                 kind = codes[:, axis]
                 inside = np.where(kind > 0, kind - 1, inside + domain.sizes[axis] - 1)
             columns.append(inside)
-        return self.counting.folded(columns, len(codes))
+        return columns
 
     def unfold(self, folded: np.ndarray) -> np.ndarray:
         tally, columns = self.nothing(), self.layout.columns

@@ -1,6 +1,6 @@
 """All pairs of columns, for all rows and within each class; numbers take part as bins."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar, Self
@@ -59,7 +59,7 @@ class Pairs(QueryFamily):
         """How many of the columns, the first ones, are no numbers."""
         return len(self.layout.columns) - len(self.tables.ordinary)
 
-    def alone(self, columns: Sequence[int]) -> np.ndarray:
+    def alone(self, columns: Iterable[int]) -> np.ndarray:
         """The queries that count these columns on their own."""
         queries = enumerate(self.layout.queries)
         places = {query.one: place for place, query in queries if query.alone}

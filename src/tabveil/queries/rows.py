@@ -28,6 +28,8 @@ class Rows:
     values: Num[jax.Array, "numerical rows"]
     # How much each row belongs to each bin, where rows know; else it follows from the values.
     bins: Float[jax.Array, "bins rows"] | None = None
+    # How many rows each stands for, where that is not one.
+    weights: Float[jax.Array, " rows"] | None = None
 
 
 def everyone(domain: Domain) -> int:

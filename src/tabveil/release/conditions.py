@@ -108,11 +108,12 @@ class Chances:
         placement: Placement,
         probabilities: np.ndarray,
         numbers: RelaxedNumbers,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.codec, self.placement = codec, placement
         self.probabilities = probabilities.astype(np.float64) if conditions else probabilities
         self.numbers = numbers
-        self.weights = np.ones(probabilities.shape[1])
+        self.weights = np.ones(probabilities.shape[1]) if weights is None else weights
         self.allowed: dict[str, np.ndarray] = {}  # weights of values behind codes of groups
         for condition in conditions:
             self.weights = self.weights * self._met(condition)

@@ -47,13 +47,17 @@ class Version(NamedTuple):
     positions: tuple[str, ...] = Positions.arrays  # what it calls the parts of positions
 
 
-FORMAT = 3
-"""2 knows positions alone, 3 bins as well; what is the same in both is read in the same way."""
+FORMAT, WEIGHTED = 3, 4
+"""2 knows positions alone, 3 bins as well, 4 also relaxed rows that count more than others.
+
+What is the same in them is read in the same way; 4 is only written where it is needed.
+"""
 LATEST = Version("placement", lambda content, domain: Measurement.from_dict(content))
 VERSIONS = {
     1: Version(format_1.PLACEMENT, format_1.measurement_from_dict, format_1.POSITIONS),
     2: LATEST,
     FORMAT: LATEST,
+    WEIGHTED: LATEST,
 }
 
 
@@ -71,6 +75,7 @@ class Release:
     kind: str = "pandas"  # the kind of table that came in
     types: Mapping[str, str] = field(default_factory=dict)  # the types that its columns had
     groupings: Mapping[str, Grouping] = field(default_factory=dict)  # values learnt together
+    weights: Float[np.ndarray, " relaxed"] | None = None  # what relaxed rows count, if not the same
 
     def sample(
         self,
@@ -132,7 +137,9 @@ class Release:
 
     def _chances(self, conditions: tuple[Condition, ...]) -> Chances:
         codec = Codec(self.schema, self.groupings)
-        return Chances(conditions, codec, self.placement, self.probabilities, self.numbers)
+        return Chances(
+            conditions, codec, self.placement, self.probabilities, self.numbers, self.weights
+        )
 
     def _drawn(self, rows: int, chances: Chances, random: np.random.Generator) -> Table:
         """Rows as codes and numbers, in no order, before constraints."""
@@ -167,7 +174,7 @@ class Release:
             _write_json(
                 folder / "release.json",
                 {
-                    "format": FORMAT,
+                    "format": FORMAT if self.weights is None else WEIGHTED,
                     "kind": self.kind,
                     "types": dict(self.types),
                     "groupings": {
@@ -180,6 +187,8 @@ class Release:
             _write_json(folder / "measurements.json", [m.to_dict() for m in self.measurements])
             with (folder / "table.npz").open("wb") as file:
                 arrays = {"probabilities": self.probabilities, **self.numbers.to_arrays()}
+                if self.weights is not None:
+                    arrays["weights"] = self.weights[None]
                 stored = {
                     name: np.ascontiguousarray(array, "<f4") for name, array in arrays.items()
                 }
@@ -203,9 +212,9 @@ class Release:
             about_numbers = about.get("numbers", {"kind": Positions.kind})
             numbers = KINDS[about_numbers["kind"]]
             names = form.positions if numbers is Positions else numbers.arrays
-            probabilities, *rest = arrays_in(
-                folder / "table.npz", ("probabilities", *names)
-            ).values()
+            weighted = ("weights",) * (about["format"] == WEIGHTED)
+            arrays = arrays_in(folder / "table.npz", ("probabilities", *names, *weighted))
+            probabilities, *rest = (arrays[name] for name in ("probabilities", *names))
             release = cls(
                 schema,
                 probabilities,
@@ -217,6 +226,7 @@ class Release:
                 kind=str(about["kind"]),
                 types={str(name): str(text) for name, text in about.get("types", {}).items()},
                 groupings=groupings,
+                weights=arrays["weights"].ravel() if weighted else None,
             )
             release._check()
         except InvalidInput:
@@ -234,11 +244,14 @@ class Release:
         arrays = self.probabilities, *self.numbers.to_arrays().values()
         inside = all(np.isfinite(a).all() and (a >= 0).all() and (a <= 1.001).all() for a in arrays)
         columns = len(domain.numerical)
+        weights = np.ones(rows) if self.weights is None else self.weights
         right = (
             self.probabilities.shape == (domain.cells, rows)
             and rows > 0
             and self.numbers.fits(columns, rows)
             and self.placement.fits(columns)
+            and weights.shape == (rows,)
+            and bool(np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0)
         )
         grouped = all(
             name in self.schema.categorical and grouping.fits(self.schema.categories[name].labels)

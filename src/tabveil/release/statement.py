@@ -52,7 +52,10 @@ def statement(
         "schema": found and found.model_dump(include={"epsilon", "delta", "rho"}),
         "bought": list(schema.bought),  # columns whose rules were found in the data
         "mechanisms": sorted({*mechanisms, Mechanism.THRESHOLD.value} if found else mechanisms),
-        "assumed_public": assumed_public(schema, protection.relation),
+        "assumed_public": [
+            *assumed_public(schema, protection.relation),
+            *map(_public_table, settings.get("public_tables", ())),
+        ],
         "ledger": place and place._asdict(),  # `tabveil ledger verify` compares it with the file
         **settings,
     }
@@ -70,6 +73,10 @@ def assumed_public(schema: Schema, relation: Relation) -> list[str]:
         *PUBLIC,
         *(["the number of rows"] if relation is Relation.SUBSTITUTE else []),
     ]
+
+
+def _public_table(about: Mapping[str, Any]) -> str:
+    return f"every row of {about['name']} ({about['rows']:,} rows), which its owner declared public"
 
 
 def charge_for_schema(schema: Schema) -> list[dict[str, Any]]:

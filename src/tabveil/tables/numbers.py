@@ -149,4 +149,46 @@ class Binned(RelaxedNumbers):
         return slice(start, start + sizes[column])
 
 
-KINDS: dict[str, type[RelaxedNumbers]] = {cls.kind: cls for cls in (Positions, Binned)}
+@dataclass(frozen=True)
+class Mixed(RelaxedNumbers):
+    """Numbers of rows that have a place for each, and after them of rows that have bins."""
+
+    kind: ClassVar[str] = "positions and bins"
+    arrays: ClassVar[tuple[str, ...]] = (*Positions.arrays, *Binned.arrays)
+
+    placed: Positions
+    binned: Binned
+
+    def between(self, column: int, start: float, stop: float) -> tuple[np.ndarray, "Mixed"]:
+        some, placed = self.placed.between(column, start, stop)
+        others, binned = self.binned.between(column, start, stop)
+        return np.concatenate([some, others]), Mixed(placed, binned)
+
+    def drawn(self, rows: np.ndarray, levels: Levels, random: np.random.Generator) -> np.ndarray:
+        first = self.placed.positions.shape[1]
+        placed, found = rows < first, np.empty((len(rows), len(self.placed.positions)))
+
+        def levels_of(some: np.ndarray) -> Levels:
+            return lambda: levels()[some]
+
+        found[placed] = self.placed.drawn(rows[placed], levels_of(placed), random)
+        found[~placed] = self.binned.drawn(rows[~placed] - first, levels_of(~placed), random)
+        return found
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return self.placed.to_arrays() | self.binned.to_arrays()
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.binned.to_dict() | {"kind": self.kind}
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any], *arrays: np.ndarray) -> "Mixed":
+        positions, slack, chances = arrays
+        return cls(Positions(positions, slack), Binned.read(content, chances))
+
+    def fits(self, columns: int, rows: int) -> bool:
+        first = self.placed.positions.shape[-1]
+        return self.placed.fits(columns, first) and self.binned.fits(columns, rows - first)
+
+
+KINDS: dict[str, type[RelaxedNumbers]] = {cls.kind: cls for cls in (Positions, Binned, Mixed)}

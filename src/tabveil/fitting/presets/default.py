@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, combinations
 from threading import Thread
-from typing import final
+from typing import ClassVar, final
 
 import jax
 import numpy as np
@@ -19,7 +19,7 @@ from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, project
-from tabveil.fitting.ranks import DISTRIBUTIONS, learn_ranks, ranks_spending
+from tabveil.fitting.ranks import DISTRIBUTIONS, Learnt, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, dealt_out, rappp, rehearse
 from tabveil.fitting.relaxed import Mixture
 from tabveil.fitting.spending import (
@@ -31,6 +31,7 @@ from tabveil.fitting.spending import (
     rounds_of,
     row_count,
 )
+from tabveil.fitting.weighted import WeightedRows
 from tabveil.privacy import DELTA, Relation
 from tabveil.queries import GRID, Pairs
 from tabveil.tables.placement import Lattice
@@ -67,14 +68,23 @@ class Outline:
 
     count: Fraction  # ρ for the number of rows
     ranks: Fraction  # ρ for rank space, of which some may be left
-    alone: Fraction  # ρ for every categorical column alone
+    alone: Fraction  # ρ for categorical columns alone
+    columns: np.ndarray  # which ones; all, unless public tables say more than noisy counts would
     together: Fraction  # ρ for the cross-tables that are measured without choosing
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
     plan: Plan
 
     def room(self, pairs: Pairs) -> int:
         """How many cross-tables will be known at the end."""
-        return len(pairs.layout.columns) + len(self.with_targets) + self.plan.room(pairs)
+        return self.held(pairs) + len(self.with_targets) + self.plan.room(pairs)
+
+    def held(self, pairs: Pairs) -> int:
+        """How many columns are known alone before the rounds."""
+        return len(self.columns) if self.alone_in_vain(pairs) else len(pairs.layout.columns)
+
+    def alone_in_vain(self, pairs: Pairs) -> bool:
+        """Whether columns alone would be mostly noise, so that they are left to the rounds."""
+        return len(self.columns) < pairs.categorical
 
 
 @dataclass(frozen=True)
@@ -107,8 +117,13 @@ class Default:
     """Shares of the budget and what is asked for them; `effort` changes no charge."""
 
     count_share: Fraction = Fraction(1, 100)
+    # Where a public table leaves little else to learn, shares of a wrong number hurt most.
+    public_count_share: Fraction = Fraction(4, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
     alone_share: Share = Share(Fraction(10, 100), Fraction(20, 100), noise=0.008)
+    # Of a number's distribution a public table knows the most; this tells where it is wrong.
+    short_look: Fraction = Fraction(1, 5)  # of what rank space may cost
+    most_apart: float = 0.5  # of such differences, that no public table is followed beyond
     targets_share: Fraction = Fraction(20, 100)
     most_noise: float = 0.15  # in a table with a target, as a share of all rows
     select_share: Fraction = Fraction(8, 100)  # of what is left for cross-tables
@@ -125,6 +140,8 @@ class Default:
     # learn the noise: some tables then come out worse than if their columns were independent.
     price: float = 2.0
     effort: Effort = Effort()
+
+    takes_public: ClassVar[bool] = True
 
     def check(self, domain: Domain) -> None:
         """Refuse a schema whose cross-tables would not fit into memory."""
@@ -156,10 +173,8 @@ class Default:
         domain = task.domain
         self.check(domain)
         total = curator.total(self.count_cost(task))
-        for_ranks = self.ranks_cost(task, total)
-        ranks, special, noise, unspent = learn_ranks(
-            curator, Lattice.of(task.schema), for_ranks, total
-        )
+        public = task.public
+        ranks, special, noise, unspent, _ = self._learn_ranks(curator, task, total)
         bins = bins_for(task.strength(total), len(domain.numerical))
         edges = ranks.bins(bins, task.impossible.turning_points(ranks))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
@@ -180,14 +195,18 @@ class Default:
         rehearsal = Thread(target=rehearse, args=(workload, [room], empty))
         rehearsal.start()
 
-        known = _numbers_alone(pairs, edges, special, total, noise)
+        known = list[Answer]()
+        if not outline.alone_in_vain(pairs):
+            known = _numbers_alone(pairs, edges, special, total, noise)
         counts = dict(_kinds_alone(domain, special, total, noise))
-        if categorical := pairs.categorical:
-            alone = curator.measure(workload, pairs, pairs.alone(range(categorical)), outline.alone)
+        if public is not None:
+            counts |= {axis: public.shares(axis) * total for axis in range(pairs.categorical)}
+        if len(outline.columns):
+            alone = curator.measure(workload, pairs, pairs.alone(outline.columns), outline.alone)
             known.insert(0, alone)
             counts |= {
-                axis: np.maximum(alone.counts[axis, : domain.sizes[axis]], alone.scale / 2)
-                for axis in range(categorical)
+                int(axis): np.maximum(found[: domain.sizes[axis]], alone.scale / 2)
+                for axis, found in zip(outline.columns, alone.counts, strict=True)
             }
         if len(outline.with_targets):
             known += [
@@ -197,6 +216,10 @@ class Default:
                 )
             ]
         start = soft_rows(pairs, domain, counts, rows, task.seed)
+        beside = None
+        if public is not None:
+            pool = public.pool(pairs, ranks, counts, task.seed)
+            beside = WeightedRows.start(pool, total, self.count_noise(task))
         softness = self.price * noise_share
         rounds = len(plan.rounds) + 1  # and the last projection
         rehearsal.join()
@@ -210,6 +233,7 @@ class Default:
             total=total,
             known=known,
             zeros=zeros,
+            public=beside,
             # inverse variance, within reason
             weight=lambda answer: min(MOST_WEIGHT, (reference / answer.scale) ** 2),
         )
@@ -220,11 +244,29 @@ class Default:
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
-        return task.rho * self.count_share if task.relation is Relation.ADD_REMOVE else Fraction(0)
+        if task.relation is not Relation.ADD_REMOVE:
+            return Fraction(0)
+        return task.rho * (self.count_share if task.public is None else self.public_count_share)
+
+    def count_noise(self, task: Task) -> float:
+        """The standard deviation of the noise in it."""
+        cost = self.count_cost(task)
+        return task.protection.noise_of(1, cost) if cost else 0.0
 
     def ranks_cost(self, task: Task, total: int) -> Fraction:
         """ρ for rank space, at most."""
         return self.ranks_share.of(task, len(task.domain.numerical), total)
+
+    def _learn_ranks(self, curator: Curator, task: Task, total: int) -> Learnt:
+        """Rank space from private rows alone, unless a short look finds it as in public tables."""
+        lattice, rho = Lattice.of(task.schema), self.ranks_cost(task, total)
+        if task.public is None:
+            return learn_ranks(curator, lattice, rho, total)
+        short = rho * self.short_look
+        found = learn_ranks(curator, lattice, short, total, task.public.below(lattice))
+        if found.apart <= self.most_apart:
+            return found._replace(unspent=found.unspent + rho - short)
+        return learn_ranks(curator, lattice, rho - short + found.unspent, total)
 
     def outline(
         self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)
@@ -232,15 +274,31 @@ class Default:
         """What will be asked of these cross-tables; rounds also get what ranks left `unspent`."""
         rho, domain = task.rho, task.domain
         count, ranks = self.count_cost(task), self.ranks_cost(task, total)
-        alone = self.alone_share.of(task, pairs.categorical, total)
+        columns, alone = self._alone(task, pairs, total)
         with_targets, together = pairs.with_targets(domain.crossed), rho * self.targets_share
         first = with_targets[:0]  # to choose from before all others
         if not self._worthwhile(task, pairs, with_targets, together, total):
             first, with_targets, together = with_targets, first, Fraction(0)
         spent = count + ranks - unspent + alone + together
-        candidates = len(pairs) - len(pairs.layout.columns) - len(with_targets)
+        held = len(pairs.layout.columns) if len(columns) == pairs.categorical else len(columns)
+        candidates = len(pairs) - held - len(with_targets)
         plan = self._plan(pairs, candidates, rho - spent, task.strength(total), first)
-        return Outline(count, ranks, alone, together, with_targets, plan)
+        return Outline(count, ranks, alone, columns, together, with_targets, plan)
+
+    def _alone(self, task: Task, pairs: Pairs, total: int) -> tuple[np.ndarray, Fraction]:
+        """Which categorical columns are measured alone, and ρ for them.
+
+        Where noise would drown them, what a public table says of its columns is better, and those
+        that it is wrong about come up among the cross-tables.
+        """
+        columns = np.arange(pairs.categorical)
+        alone = self.alone_share.of(task, pairs.categorical, total)
+        queries = pairs.alone(columns)
+        if task.public is None or self._worthwhile(task, pairs, queries, alone, total):
+            return columns, alone
+        names = [pairs.layout.columns[column].name for column in columns]
+        lacking = np.array([not task.public.knows(name) for name in names], bool)
+        return columns[lacking], alone * int(lacking.sum()) / max(1, pairs.categorical)
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""

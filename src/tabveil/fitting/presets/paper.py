@@ -10,7 +10,7 @@ epochs come in random order.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 import jax
 import numpy as np
@@ -50,6 +50,8 @@ class Paper:
     picks: int = 10
     most_cells: int = 2**16
     effort: PaperEffort = PaperEffort()
+
+    takes_public: ClassVar[bool] = False
 
     def check(self, domain: Domain) -> None:
         """Refuse a schema without a single query that could be asked."""

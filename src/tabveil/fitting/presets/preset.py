@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from tabveil.curator import Curator
+from tabveil.fitting.public import Help
 from tabveil.fitting.rappp import Result, Status
 from tabveil.fitting.spending import Spending
 from tabveil.fitting.zeros import Impossible
@@ -26,6 +27,7 @@ class Task:
     seed: int = 0
     # Of the schema that was asked for, where lists were grouped for this one.
     constraints: Impossible | None = None
+    public: Help | None = None
 
     @property
     def impossible(self) -> Impossible:
@@ -49,6 +51,10 @@ class Task:
 
 class Preset(Protocol):
     """A way to spend a budget: what to ask of the rows, for how much each, and how to optimise."""
+
+    @property
+    def takes_public(self) -> bool:
+        """Whether public tables help it."""
 
     def check(self, domain: Domain) -> None:
         """Refuse a table that cannot be fitted, before anything of it is opened or paid for."""

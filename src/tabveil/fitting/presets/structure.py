@@ -6,7 +6,7 @@ of them was neither measured nor learnt.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Structure:
     count_share: Fraction = Fraction(1, 20)
     number: int = 2  # what a number costs, level by level, where a list of categories costs 1
     most_cells: int = 10**7
+
+    takes_public: ClassVar[bool] = False
 
     def check(self, domain: Domain) -> None:
         """Refuse a schema whose categories would not fit into memory."""
@@ -67,7 +69,9 @@ class Structure:
         self.check(domain)
         count, for_ranks, alone = self._costs(task)
         total = curator.total(count)
-        ranks, special, _, unspent = learn_ranks(curator, Lattice.of(task.schema), for_ranks, total)
+        ranks, special, _, unspent, _ = learn_ranks(
+            curator, Lattice.of(task.schema), for_ranks, total
+        )
         axes, answers = _categorical(domain), list[Answer]()
         families = (Marginals.over([(axis,) for axis in axes], domain),) if axes else ()
         workload = Workload(families, ranks, domain)
