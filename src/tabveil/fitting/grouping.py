@@ -105,4 +105,5 @@ def reduced(schema: Schema, groupings: Mapping[str, Grouping]) -> Schema:
         for name, rule in schema.columns.items()
         if rule.codec is not None
     }
-    return schema.replaced(columns=columns, constraints=(), found=None)
+    totals = [total for total in schema.totals if not set(total["columns"]) & set(groupings)]
+    return schema.replaced(columns=columns, constraints=(), totals=totals, found=None)

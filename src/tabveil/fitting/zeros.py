@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from tabveil.queries import Pairs, QueryFamily
-from tabveil.queries.layout import CutColumn, Query
+from tabveil.queries.layout import CutColumn
 from tabveil.release.repair import EditableRows, Repair
 from tabveil.schema import Schema, kind_axis
 from tabveil.schema.constraints import AddsUp, Compares, Constraint, Determines
@@ -84,7 +84,7 @@ class Impossible:
         if not _decided_by_ends(constraint):
             return
         for place, query in enumerate(pairs.layout.queries):
-            columns = _columns_of(query, pairs)
+            columns = pairs.columns_of(query)
             if {column.name for column in columns} != names:
                 continue
             examples = [self._examples(column) for column in columns]
@@ -171,15 +171,6 @@ class Zeros:
             [self.cells[k] if k >= 0 else np.zeros_like(shares[0], bool) for k in known]
         )
         return np.where(cells, -self.push, shares), np.where(cells, self.weight, weights)
-
-
-def _columns_of(query: Query, pairs: Pairs) -> list[CutColumn]:
-    """The columns of a query, in the order in which its cells are laid out."""
-    layout = pairs.layout
-    by_name = {column.name: column for column in layout.columns}
-    within = [by_name[layout.groups[query.group].name]] if query.group else []
-    asked = [query.one] if query.alone else [query.one, query.other]
-    return [*within, *(layout.columns[column] for column in asked)]
 
 
 def _decided_by_ends(constraint: Constraint) -> bool:

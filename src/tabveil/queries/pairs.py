@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from tabveil.queries.cross_tables import CrossTables
 from tabveil.queries.family import NoisyEvidence, QueryFamily
-from tabveil.queries.layout import Layout, Query
+from tabveil.queries.layout import CutColumn, Layout, Query
 from tabveil.queries.rows import Array, Rows, Step
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
 from tabveil.tables.placement import Part
@@ -64,6 +64,14 @@ class Pairs(QueryFamily):
         queries = enumerate(self.layout.queries)
         places = {query.one: place for place, query in queries if query.alone}
         return np.array([places[column] for column in columns], int)
+
+    def columns_of(self, query: Query) -> list[CutColumn]:
+        """The columns of a query, in the order in which its cells are laid out."""
+        layout = self.layout
+        by_name = {column.name: column for column in layout.columns}
+        within = [by_name[layout.groups[query.group].name]] if query.group else []
+        asked = [query.one] if query.alone else [query.one, query.other]
+        return [*within, *(layout.columns[column] for column in asked)]
 
     def with_targets(self, targets: Sequence[int]) -> np.ndarray:
         """The queries that cross one target with one other column, for all rows."""

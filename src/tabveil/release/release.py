@@ -20,9 +20,11 @@ from tabveil.release.crowds import crowded, require_columns
 from tabveil.release.output import as_kind
 from tabveil.release.repair import Repair, repaired
 from tabveil.release.shares import rake, shares_of
+from tabveil.release.totals import holding
 from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
+from tabveil.schema.totals import Total
 from tabveil.tables.drawing import drawn_codes, even_levels
 from tabveil.tables.measurement import Measurement
 from tabveil.tables.numbers import KINDS, Positions, RelaxedNumbers
@@ -117,9 +119,16 @@ class Release:
         if any(isinstance(rule.claim, Determines) for rule in repair.constraints):
             repair.learn(self._drawn(REFERENCE, self._chances(()), np.random.default_rng(0)))
 
+        # Rows of one sort, or of other shares, have other totals.
+        totals = () if conditions or wanted or at_least > 1 else self.schema.parsed_totals
+
+        def more(rows: int) -> Table:
+            return self._drawn(rows, chances, random)
+
         def draw(rows: int) -> pa.Table:
-            drawn = self._drawn(rows, chances, random)
-            table = repaired(drawn, repair, random, lambda more: self._drawn(more, chances, random))
+            table = repaired(more(rows), repair, random, more)
+            if totals:
+                table = repaired(self._holding(table, totals, random), repair, random, more)
             return Codec(self.schema).decode(table, random)
 
         decoded = crowded(draw, rows, on, at_least) if at_least > 1 else draw(rows)
@@ -153,6 +162,11 @@ class Release:
         numbers = self.placement.numbers(chances.numbers.drawn(drawn, levels, random))
         order = random.permutation(rows)
         return chances.codec.ungrouped(Table(codes[order], numbers[order]), random, chances.allowed)
+
+    def _holding(self, table: Table, totals: Sequence[Total], random: np.random.Generator) -> Table:
+        """The same rows with published totals; what constraints then mend may be off again."""
+        names = list(self.schema.categories)
+        return Table(holding(table.codes, totals, names, random), table.numbers)
 
     def measured(self) -> "pd.DataFrame":
         """Every noisy count as a tidy table: family, query, cell, count, standard_error."""

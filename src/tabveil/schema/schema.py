@@ -27,6 +27,7 @@ from tabveil.columns.words import check_text, did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import atomic_write
 from tabveil.schema.constraints import Constraint, parse_constraints
+from tabveil.schema.totals import Total, parse_totals
 
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 TODO = "TODO"  # what `schema init` leaves for the owner to fill in
@@ -176,6 +177,7 @@ class Schema(Rule):
     strata: Annotated[tuple[StrictStr, ...], BeforeValidator(plain_list)] = ()
     privacy: Annotated[Privacy | None, BeforeValidator(text_keys)] = None
     constraints: Annotated[tuple[StrictStr | dict[str, Any], ...], BeforeValidator(plain_list)] = ()
+    totals: Annotated[tuple[dict[str, Any], ...], BeforeValidator(plain_list)] = ()
     found: Annotated[Found | None, BeforeValidator(text_keys)] = None
 
     @model_validator(mode="after")
@@ -228,6 +230,16 @@ class Schema(Rule):
     def _check_constraints(self) -> Self:
         parse_constraints(self.constraints, self.columns)
         return self
+
+    @model_validator(mode="after")
+    def _check_totals(self) -> Self:
+        parse_totals(self.totals, self.categories)
+        return self
+
+    @property
+    def parsed_totals(self) -> tuple[Total, ...]:
+        """What is published of some columns, as shares."""
+        return parse_totals(self.totals, self.categories)
 
     @property
     def parsed_constraints(self) -> tuple[Constraint, ...]:
@@ -283,6 +295,10 @@ class Schema(Rule):
         targets: Any = names if isinstance(names, str) else list(names)
         return self.replaced(targets=targets)
 
+    def with_totals(self, totals: Iterable[Mapping[str, Any]]) -> "Schema":
+        """The same schema with more published totals."""
+        return self.replaced(totals=[*self.totals, *totals])
+
     def replaced(self, **changes: Any) -> "Schema":
         """The same schema with some parts changed, checked again."""
         return Schema(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
@@ -299,6 +315,8 @@ class Schema(Rule):
             document["privacy"] = self.privacy.model_dump()
         if self.constraints:
             document["constraints"] = list(self.constraints)
+        if self.totals:
+            document["totals"] = plain_lists(list(self.totals))
         if self.found:
             document["found"] = plain_lists(self.found.model_dump(exclude_defaults=True))
         return document

@@ -17,6 +17,7 @@ import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
+from tabveil.fitting.given import EXACT, given_answers
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, project
 from tabveil.fitting.ranks import DISTRIBUTIONS, Learnt, learn_ranks, ranks_spending
@@ -41,6 +42,7 @@ MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
 MOST_WEIGHT = 4.0  # of an answer, where that of a chosen cross-table is 1
 BETWEEN_ROUNDS = Annealing(stages=1, steps=30, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.05, cooling=0.6)
+NO_ROUNDS = Plan(Fraction(0), ())
 COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budget
 
 
@@ -69,22 +71,22 @@ class Outline:
     count: Fraction  # ρ for the number of rows
     ranks: Fraction  # ρ for rank space, of which some may be left
     alone: Fraction  # ρ for categorical columns alone
-    columns: np.ndarray  # which ones; all, unless public tables say more than noisy counts would
+    columns: np.ndarray  # which ones: those that nothing public tells as well
+    numbers: bool  # whether rank space tells enough of numbers alone
+    given: list[Answer]  # published already
     together: Fraction  # ρ for the cross-tables that are measured without choosing
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
     plan: Plan
 
     def room(self, pairs: Pairs) -> int:
         """How many cross-tables will be known at the end."""
-        return self.held(pairs) + len(self.with_targets) + self.plan.room(pairs)
+        return self.known(pairs) + self.plan.room(pairs)
 
-    def held(self, pairs: Pairs) -> int:
-        """How many columns are known alone before the rounds."""
-        return len(self.columns) if self.alone_in_vain(pairs) else len(pairs.layout.columns)
-
-    def alone_in_vain(self, pairs: Pairs) -> bool:
-        """Whether columns alone would be mostly noise, so that they are left to the rounds."""
-        return len(self.columns) < pairs.categorical
+    def known(self, pairs: Pairs) -> int:
+        """How many are known before the rounds."""
+        numbers = len(pairs.layout.columns) - pairs.categorical if self.numbers else 0
+        given = sum(len(answer.picks) for answer in self.given)
+        return given + len(self.columns) + numbers + len(self.with_targets)
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class Default:
         """Count the rows, learn rank space and single columns, then cross-tables round by round."""
         domain = task.domain
         self.check(domain)
-        total = curator.total(self.count_cost(task))
+        total = task.rows or curator.total(self.count_cost(task))
         public = task.public
         ranks, special, noise, unspent, _ = self._learn_ranks(curator, task, total)
         bins = bins_for(task.strength(total), len(domain.numerical))
@@ -195,12 +197,13 @@ class Default:
         rehearsal = Thread(target=rehearse, args=(workload, [room], empty))
         rehearsal.start()
 
-        known = list[Answer]()
-        if not outline.alone_in_vain(pairs):
-            known = _numbers_alone(pairs, edges, special, total, noise)
+        known = list(outline.given)
+        if outline.numbers:
+            known += _numbers_alone(pairs, edges, special, total, noise)
         counts = dict(_kinds_alone(domain, special, total, noise))
         if public is not None:
             counts |= {axis: public.shares(axis) * total for axis in range(pairs.categorical)}
+        counts |= dict(_given_alone(outline.given, pairs, domain))
         if len(outline.columns):
             alone = curator.measure(workload, pairs, pairs.alone(outline.columns), outline.alone)
             known.insert(0, alone)
@@ -244,7 +247,7 @@ class Default:
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
-        if task.relation is not Relation.ADD_REMOVE:
+        if task.relation is not Relation.ADD_REMOVE or task.rows:
             return Fraction(0)
         return task.rho * (self.count_share if task.public is None else self.public_count_share)
 
@@ -274,31 +277,40 @@ class Default:
         """What will be asked of these cross-tables; rounds also get what ranks left `unspent`."""
         rho, domain = task.rho, task.domain
         count, ranks = self.count_cost(task), self.ranks_cost(task, total)
-        columns, alone = self._alone(task, pairs, total)
+        given = given_answers(task.schema.parsed_totals, pairs, total)
+        told = np.concatenate([np.zeros(0, int), *(answer.picks for answer in given)])
+        columns, alone, numbers = self._alone(task, pairs, total, told)
         with_targets, together = pairs.with_targets(domain.crossed), rho * self.targets_share
+        with_targets = with_targets[~np.isin(with_targets, told)]
         first = with_targets[:0]  # to choose from before all others
         if not self._worthwhile(task, pairs, with_targets, together, total):
             first, with_targets, together = with_targets, first, Fraction(0)
         spent = count + ranks - unspent + alone + together
-        held = len(pairs.layout.columns) if len(columns) == pairs.categorical else len(columns)
-        candidates = len(pairs) - held - len(with_targets)
+        outline = Outline(
+            count, ranks, alone, columns, numbers, given, together, with_targets, NO_ROUNDS
+        )
+        candidates = len(pairs) - outline.known(pairs)
         plan = self._plan(pairs, candidates, rho - spent, task.strength(total), first)
-        return Outline(count, ranks, alone, columns, together, with_targets, plan)
+        return replace(outline, plan=plan)
 
-    def _alone(self, task: Task, pairs: Pairs, total: int) -> tuple[np.ndarray, Fraction]:
-        """Which categorical columns are measured alone, and ρ for them.
+    def _alone(
+        self, task: Task, pairs: Pairs, total: int, told: np.ndarray
+    ) -> tuple[np.ndarray, Fraction, bool]:
+        """Which categorical columns are measured alone, ρ for them, and if numbers need no more.
 
         Where noise would drown them, what a public table says of its columns is better, and those
         that it is wrong about come up among the cross-tables.
         """
-        columns = np.arange(pairs.categorical)
-        alone = self.alone_share.of(task, pairs.categorical, total)
-        queries = pairs.alone(columns)
-        if task.public is None or self._worthwhile(task, pairs, queries, alone, total):
-            return columns, alone
-        names = [pairs.layout.columns[column].name for column in columns]
-        lacking = np.array([not task.public.knows(name) for name in names], bool)
-        return columns[lacking], alone * int(lacking.sum()) / max(1, pairs.categorical)
+        everything = np.arange(pairs.categorical)
+        columns = everything[~np.isin(pairs.alone(everything), told)]
+        rho = self.alone_share.of(task, pairs.categorical, total)
+        enough = task.public is None or self._worthwhile(
+            task, pairs, pairs.alone(columns), rho, total
+        )
+        if task.public is not None and not enough:
+            names = [pairs.layout.columns[column].name for column in columns]
+            columns = columns[[not task.public.knows(name) for name in names]]
+        return columns, rho * len(columns) / max(1, pairs.categorical), enough
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
@@ -338,10 +350,10 @@ class Default:
             *ranks_spending(numbers, outline.ranks, protection),
             *counted(
                 COLUMNS,
-                f"{pairs.categorical} categorical columns",
+                f"{len(outline.columns)} categorical columns",
                 outline.alone,
                 protection,
-                pairs.categorical,
+                len(outline.columns),
                 moved,
             ),
             *counted(
@@ -422,7 +434,7 @@ class Default:
         """
         tables = tables_for(strength, candidates)
         if tables == 0:
-            return Plan(Fraction(0), ())
+            return NO_ROUNDS
         ends = np.linspace(0, tables, min(self.rounds, tables) + 1).round().astype(int)
         rounds: list[tuple[Ask]] = []
         for picks in np.diff(ends).tolist():
@@ -509,6 +521,17 @@ def _numbers_alone(
         place = pairs.alone([pairs.categorical + number])
         found.append(Answer(pairs, place, counts, 3 * noise, derived=True))
     return found
+
+
+def _given_alone(
+    given: list[Answer], pairs: Pairs, domain: Domain
+) -> Iterator[tuple[int, np.ndarray]]:
+    """For each categorical column that totals tell alone, about how many rows each value has."""
+    for answer in given:
+        for pick, counts in zip(answer.picks.tolist(), answer.counts, strict=True):
+            query = pairs.layout.queries[pick]
+            if query.alone:
+                yield query.one, np.maximum(counts[: domain.sizes[query.one]], EXACT)
 
 
 def _kinds_alone(

@@ -40,6 +40,11 @@ class Task:
         return Codec(self.schema).domain
 
     @property
+    def rows(self) -> int | None:
+        """How many rows there are, where published counts say so."""
+        return next((total.rows for total in self.schema.parsed_totals if total.rows), None)
+
+    @property
     def protection(self) -> Protection:
         """Whom the noise protects; it grows with the rows that they can have."""
         return Protection.of(self.relation, self.schema.privacy)
