@@ -24,6 +24,7 @@ from tabveil.fitting.logs import log_file
 from tabveil.machine.files import require_new
 from tabveil.privacy import Ledger, Relation
 from tabveil.privacy.balance import spent
+from tabveil.sources import read_totals
 from tabveil.sources.address import ledger_beside
 
 HERE = EngineName("local")
@@ -59,6 +60,13 @@ def fit(
             "again for more. Nothing in it is protected."
         ),
     ] = None,
+    totals: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A table of published totals: columns of the schema, and count, share or "
+            "count_elsewhere; again for more. They come back in every sample."
+        ),
+    ] = None,
     log: Annotated[
         Path | None,
         typer.Option(
@@ -72,8 +80,10 @@ def fit(
     """
     require_new(release)
     ledger = ledger or ledger_beside(data)
+    declared = tv.Schema.load(schema)
+    declared = declared.with_totals([read_totals(path, declared) for path in totals or ()])
     model = tv.RAPpp(
-        tv.Schema.load(schema),
+        declared,
         epsilon,
         delta=delta,
         targets=targets or None,

@@ -67,11 +67,13 @@ def assumed_public(schema: Schema, relation: Relation) -> list[str]:
     declared = [name for name in schema.columns if name not in bought]
     names = ", ".join(map(shown, declared[:20])) + (", ..." if len(declared) > 20 else "")
     columns = f"column names, {DECLARED} (from the schema)" if not bought else "column names"
+    counted = any(total.rows for total in schema.parsed_totals)
     return [
         columns,
         *([f"{DECLARED} of {names} (from the schema)"] if bought and declared else []),
         *PUBLIC,
-        *(["the number of rows"] if relation is Relation.SUBSTITUTE else []),
+        *(f"published totals of {total.name}" for total in schema.parsed_totals),
+        *(["the number of rows"] if relation is Relation.SUBSTITUTE or counted else []),
     ]
 
 

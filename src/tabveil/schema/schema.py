@@ -27,7 +27,7 @@ from tabveil.columns.words import check_text, did_you_mean, shown
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import atomic_write
 from tabveil.schema.constraints import Constraint, parse_constraints
-from tabveil.schema.totals import Total, parse_totals
+from tabveil.schema.totals import Total, parse_totals, spelled
 
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 TODO = "TODO"  # what `schema init` leaves for the owner to fill in
@@ -316,7 +316,7 @@ class Schema(Rule):
         if self.constraints:
             document["constraints"] = list(self.constraints)
         if self.totals:
-            document["totals"] = plain_lists(list(self.totals))
+            document["totals"] = [spelled(total) for total in self.totals]
         if self.found:
             document["found"] = plain_lists(self.found.model_dump(exclude_defaults=True))
         return document

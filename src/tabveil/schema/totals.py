@@ -24,6 +24,7 @@ KINDS = ("counts", "shares", "counts_elsewhere")
 HINT = (
     "Write {columns: [sex], shares: {F: 0.51, M: 0.49}}, with counts for shares if you have them."
 )
+MISSING = "missing"  # stands for a missing cell, where a column has such
 MOST_CELLS = 100_000
 ROUNDED = 0.005  # how far published shares may be from adding up
 APART = 0.002  # how far two totals may be apart, and what they fix of a whole
@@ -122,10 +123,17 @@ def _cells(
     if not isinstance(numbers, Mapping):
         raise InvalidInput(f"A total of {shown(name)} gives no numbers by its values.", HINT)
     for value, inside in numbers.items():
-        missing = codec.missing if value is None else None
+        missing = codec.missing if value in (None, MISSING) else None
         code = code_of(name, codec, value) if missing is None else missing
         for codes, number in _cells(inside, rest):
             yield (code, *codes), number
+
+
+def spelled(total: Any) -> Any:
+    """A total that every kind of file can hold."""
+    if not isinstance(total, Mapping):
+        return list(total) if isinstance(total, tuple) else total
+    return {MISSING if key is None else key: spelled(value) for key, value in total.items()}
 
 
 def _counts(number: object) -> bool:

@@ -2,5 +2,6 @@
 
 from tabveil.sources.clusters import engine_of
 from tabveil.sources.source import Source, opened
+from tabveil.sources.totals import read_totals
 
-__all__ = ["Source", "engine_of", "opened"]
+__all__ = ["Source", "engine_of", "opened", "read_totals"]
