@@ -77,11 +77,11 @@ def with_format(folder: Path, place: Path, version: object) -> Path:
 
 
 def test_a_newer_format_is_refused_in_one_line(tmp_path: Path) -> None:
-    newer = with_format(STORED[0], tmp_path / "newer", 4)
+    newer = with_format(STORED[0], tmp_path / "newer", 5)
     (newer / "measurements.json").write_text('"nothing that we know"')
     with pytest.raises(tv.InvalidInput) as refusal:
         tv.load(newer)
-    assert refusal.value.message == "The release has format 4, this version reads 1, 2 and 3."
+    assert refusal.value.message == "The release has format 5, this version reads 1, 2, 3 and 4."
 
 
 @pytest.mark.parametrize("version", [None, True, "2", 2.0, [2], {}])
