@@ -81,6 +81,9 @@ class World:
             "people/": lambda: (Path("people").mkdir(), people(400).to_parquet("people/0.parquet")),
             "schema.yaml": lambda: PEOPLE.save("schema.yaml"),
             "release": lambda: fitted().save("release"),
+            "old-release": lambda: fitted().save("old-release"),
+            "last-year.csv": lambda: people(600, seed=2).to_csv("last-year.csv", index=False),
+            "totals.csv": lambda: Path("totals.csv").write_text("sex,share\nF,0.51\nM,0.49\n"),
             "synthetic.csv": lambda: (
                 fitted().sample(300, seed=0).to_csv("synthetic.csv", index=False)
             ),

@@ -6,6 +6,7 @@
 Noise cannot be seeded, so every run gives slightly other pictures.
 """
 
+import itertools
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -290,6 +291,48 @@ def epsilons(rows: int = 10_000) -> Any:
     return alt.hconcat(*panels)
 
 
+def public(rows: int = 30_000) -> Any:
+    """One region private and the others public: errors of cross-tables with and without them."""
+    people = CENSUS.frame(rows, 3)
+    here = people["region"] == people["region"].value_counts().index[2]
+    real, others = people[here].head(3000), people[~here]
+    schema = CENSUS.schema()
+    lines = []
+    for epsilon in (0.05, 0.1, 0.2, 0.5, 1.0, 2.0):
+        for way, table in (("private rows alone", None), ("with a public table", others)):
+            model = tv.RAPpp(schema, epsilon, public=table).fit(real)
+            lines.append((epsilon, way, _apart(real, model.sample(10_000, seed=0))))
+        lines.append((epsilon, "the public table itself", _apart(real, others)))
+    frame = pd.DataFrame(lines, columns=["ε", "way", "error"])
+    ways = frame["way"].unique().tolist()
+    colour = alt.Color(
+        "way:N",
+        sort=ways,
+        scale=alt.Scale(domain=ways, range=[SECOND, FIRST, GREY]),
+        legend=alt.Legend(title=None, orient="top", labelColor=GREY),
+    )
+    return (
+        alt.Chart(frame)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("ε:Q", scale=alt.Scale(type="log"), axis=alt.Axis(values=[0.05, 0.2, 1, 2])),
+            y=alt.Y("error:Q", title="mean error of cross-tables"),
+            color=colour,
+        )
+        .properties(width=420, height=220)
+    )
+
+
+def _apart(real: pd.DataFrame, other: pd.DataFrame) -> float:
+    """The mean total variation of all cross-tables of two categorical columns but the region."""
+    names = [name for name in CENSUS.schema().categorical if name != "region"]
+    found = []
+    for pair in itertools.combinations(names, 2):
+        one, two = (table[list(pair)].value_counts(normalize=True) for table in (real, other))
+        found.append(one.sub(two, fill_value=0).abs().sum() / 2)
+    return float(np.mean(found))
+
+
 def _curator(frame: pd.DataFrame, schema: tv.Schema, rho: Fraction) -> Curator:
     rows = EncodedRows(Source.of(frame, schema), Codec(schema), Local())
     allowance = Ledger.in_memory(Relation.ADD_REMOVE).allowance(rho, "a picture")
@@ -329,6 +372,7 @@ PICTURES = {
     "annealing": annealing,
     "whole-histograms": whole_histograms,
     "epsilons": epsilons,
+    "public": public,
 }
 SMOOTH = {"annealing"}  # many points: smaller as pixels
 
