@@ -199,7 +199,7 @@ def _schema(described: str) -> Schema | None:
         return None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)  # each holds every pair of columns
 def _forecast(described: str, epsilon: float, delta: float, rows: int) -> Forecast:
     return forecast(_planned(described), epsilon, delta=delta, rows=rows)
 
