@@ -1,6 +1,5 @@
 """What the screens do beside the main way: many columns, other tools, purchases, crashes."""
 
-import csv
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from studio.conftest import Running, Start, write_people
 from tabveil.columns import RULES
 from tabveil.privacy import Ledger
 from tabveil.schema import column_rule
+from tabveil.sources import Source
 from tabveil.studio.fields import fields_of, in_one_line, rule_from
 
 SDV = {
@@ -282,19 +282,42 @@ def test_a_header_that_cannot_be_used_is_asked_about(
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
-def test_a_copy_with_commas_is_made_of_a_file_with_other_marks(
+def test_how_a_file_is_written_is_asked_and_declared(
     studio: Running, tmp_path: Path, mark: str
 ) -> None:
-    file = tmp_path / f"marks{ord(mark)}.csv"
+    file, name = tmp_path / f"marks{ord(mark)}.csv", "tab" if mark == "\t" else mark
     file.write_text(f'a{mark}b\n"1{mark}x"{mark}"2,5"\n')
     answer, text = studio.post("/open", path=str(file))
-    assert answer.status == 422 and "Make a copy with commas" in text
-    answer, _ = studio.post("/commas", path=str(file))
+    assert (
+        answer.status == 422 and f'value="{name}" selected' in text and 'role="alert"' not in text
+    )
+    answer, _ = studio.post("/open", path=str(file), separator=name, decimal=",")
     assert answer.status == 303
-    copy = Path(state(studio, file.stem)["data"])
-    assert list(csv.reader(copy.read_text().splitlines())) == [["a", "b"], [f"1{mark}x", "2.5"]]
-    assert copy.stat().st_mode & 0o077 == 0
-    assert list(state(studio, file.stem)["draft"]["columns"]) == ["a", "b"]
+    kept = state(studio, file.stem)
+    assert list(kept["draft"]["columns"]) == ["a", "b"]
+    assert kept["ledger"] == f"{file}.ledger"
+    [table] = Source.whole(kept["data"]).batches()
+    assert table.to_pylist() == [{"a": f"1{mark}x".encode(), "b": b"2.5"}]
+    answer, text = studio.post(f"/{file.stem}/look", owner="yes")
+    assert answer.status == 200 and "2.5" in text
+
+
+def test_a_file_of_one_column_is_taken_when_its_owner_says_so(
+    studio: Running, tmp_path: Path
+) -> None:
+    (tmp_path / "one.csv").write_text("a;b\n1\n")
+    answer, _ = studio.post("/open", path=str(tmp_path / "one.csv"), separator=",")
+    assert answer.status == 303 and list(state(studio, "one")["draft"]["columns"]) == ["a;b"]
+
+
+def test_a_table_in_a_database_is_opened_by_its_address(studio: Running, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "city.db") as base:
+        base.execute("CREATE TABLE people AS SELECT 1 AS age, 'F' AS sex")
+    answer, text = studio.post("/open", path=f"duckdb:///{tmp_path}/city.db?table=people")
+    assert answer.status == 303, text
+    assert list(state(studio, "city")["draft"]["columns"]) == ["age", "sex"]
+    assert studio.get("/city/table")[0].status == 200
 
 
 def test_a_damaged_file_of_the_studio_locks_nobody_out(start: Start, tmp_path: Path) -> None:

@@ -104,7 +104,8 @@ SHELL = """\
 # It spends ε = {epsilon:g} on the table, and adds that to the table's ledger.
 {bought}set -eu
 DATA=${{1:-{data}}}
-LEDGER=${{2:-"$DATA.ledger"}}
+LEDGER=${{2:-${{1:+"${{1%%\\?*}}.ledger"}}}}
+LEDGER=${{LEDGER:-{ledger}}}
 
 cat > schema.yaml <<'{end}'
 {schema}{end}
@@ -125,9 +126,10 @@ import sys
 {imports}
 import tabveil as tv
 from tabveil.fitting.forecast import forecast{privacy}
+from tabveil.sources.address import ledger_beside
 
 data = sys.argv[1] if len(sys.argv) > 1 else {data!r}
-ledger = sys.argv[2] if len(sys.argv) > 2 else f"{{data}}.ledger"
+ledger = sys.argv[2] if len(sys.argv) > 2 else str(ledger_beside(data))
 
 schema = tv.Schema.from_dict(
 {schema}
@@ -154,6 +156,7 @@ def shell_script(state: State, document: Draft) -> str:
     return SHELL.format(
         epsilon=state.epsilon,
         data=shlex.quote(state.data),
+        ledger=shlex.quote(state.ledger),
         end=end,
         schema=schema,
         rows=state.rows,

@@ -1,7 +1,6 @@
 """Columns: what is public about each, where that comes from, and whom the promise protects."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
@@ -329,7 +328,7 @@ def owners_check(visit: Visit) -> Response:
 
 def _reader(state: State) -> Reader:
     """The table, whose header the owner has seen and accepted."""
-    reader = opened(Path(state.data))
+    reader = opened(state.data)
     reader.in_doubt = False
     return reader
 
