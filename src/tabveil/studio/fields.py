@@ -2,7 +2,7 @@
 
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Any
 
@@ -23,7 +23,7 @@ class Field:
     """One entry of a rule as a form shows it."""
 
     name: str
-    kind: str  # flag, choice, list, groups, map, or line
+    kind: str  # flag, choice, list, groups, map, column, or line
     words: Words
     text: str
     needed: bool
@@ -46,6 +46,15 @@ def fields_of(rule: Mapping[str, Any]) -> list[Field]:
         needed = about.is_required()
         fields.append(Field(name, kind, words, _text(kind, value), needed, choices))
     return sorted(fields, key=lambda field: (not field.needed, field.name in RARE))
+
+
+def typed(kind: str, texts: Mapping[str, str]) -> list[Field]:
+    """The fields of a type with what was typed into them, sense or not."""
+    return [
+        # A box that was not ticked is not sent.
+        replace(field, text=texts.get(field.name, "" if field.kind == "flag" else field.text))
+        for field in fields_of({"type": kind})
+    ]
 
 
 def rule_from(kind: str, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -85,7 +94,7 @@ def _kind(name: str, annotation: Any) -> tuple[str, tuple[str, ...]]:
     if origin is dict:
         many = typing.get_origin(typing.get_args(inner)[1]) is tuple
         return ("groups" if many else "map"), ()
-    kinds: dict[Any, str] = {tuple: "list", list: "list"}
+    kinds: dict[Any, str] = {tuple: "list", list: "list", str: "column" if name == "of" else "line"}
     return kinds.get(origin, "line"), ()
 
 
@@ -139,6 +148,7 @@ READ: dict[str, Callable[[str], Any]] = {
     "groups": _groups,
     "map": _map,
     "line": _line,
+    "column": str,
     "choice": str,
 }
 

@@ -43,6 +43,11 @@ class Form:
         """One field without blanks around it."""
         return self.fields.get(name, [otherwise])[-1].strip()
 
+    @property
+    def last(self) -> dict[str, str]:
+        """Every field, with the last of what was given for it."""
+        return {name: texts[-1] for name, texts in self.fields.items()}
+
     def texts(self, name: str) -> list[str]:
         """All fields of one name."""
         return list(self.fields.get(name, []))

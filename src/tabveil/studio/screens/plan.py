@@ -13,7 +13,7 @@ from tabveil.errors import InvalidInput
 from tabveil.fitting.forecast import Forecast, epsilon_for, forecast
 from tabveil.privacy import Budget, Risk, epsilon_within
 from tabveil.schema import Schema
-from tabveil.schema.drafts import trouble_with
+from tabveil.schema.drafts import NAMING, usable
 from tabveil.studio.pictures import map_of_pairs, simulated
 from tabveil.studio.projects import State
 from tabveil.studio.steps import plan_step
@@ -174,7 +174,7 @@ def outlook_of(state: State) -> Outlook:
 
 def _described(state: State) -> str:
     """What a plan goes by, in one text that tells drafts apart."""
-    parts = ("columns", "targets", "privacy")
+    parts = ("columns", *NAMING, "privacy")
     return json.dumps({part: state.draft[part] for part in parts if part in state.draft})
 
 
@@ -188,13 +188,8 @@ def _planned(described: str) -> Schema:
 @lru_cache(maxsize=16)  # every move of the slider asks for the same one
 def _schema(described: str) -> Schema | None:
     """What can be planned for: the columns that are described; none if there is none yet."""
-    draft = json.loads(described)
-    columns = {
-        name: rule for name, rule in draft["columns"].items() if not trouble_with(name, rule)
-    }
-    targets = [name for name in draft.get("targets", ()) if name in columns]
     try:
-        return Schema.from_dict(draft | {"columns": columns, "targets": targets})
+        return Schema.from_dict(usable(json.loads(described)))
     except InvalidInput:
         return None
 
