@@ -156,8 +156,10 @@ def test_epsilon_follows_from_a_wanted_error_or_a_tolerated_risk(guest: Guest) -
     guest.page.click("#other-way summary")
     guest.page.fill("#want-risk", "55")
     guest.page.locator("#want-risk").press("Enter")
-    guest.page.wait_for_url("**/plan")
+    guest.page.wait_for_url("**/plan?by=risk*")
     assert guest.page.input_value("#epsilon") == "0.98"
+    guest.to("plan")
+    assert guest.page.input_value("#epsilon") != "0.98"  # it was only proposed
     guest.page.fill("#epsilon", "1")
     guest.press("Keep this plan")
 

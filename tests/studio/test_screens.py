@@ -17,7 +17,7 @@ import yaml
 import tabveil as tv
 from studio.conftest import Running, Start, write_people
 from tabveil.columns import RULES
-from tabveil.privacy import Ledger
+from tabveil.privacy import Budget, Ledger
 from tabveil.schema import column_rule
 from tabveil.sources import Source
 from tabveil.studio.fields import fields_of, in_one_line, rule_from
@@ -224,8 +224,35 @@ def test_a_plan_that_cannot_be_is_refused_in_words(studio: Running) -> None:
     for fields in ({"epsilon": "0"}, {"epsilon": "lots"}, {"rows": "0.5"}, {"delta": "2"}):
         answer, text = studio.post("/people/plan", **fields)
         assert answer.status == 422 and 'role="alert"' in text, fields
-    answer, text = studio.post("/people/plan/choose", by="error", wanted="0.0001")
-    assert answer.status == 422 and "out of reach" in text
+    answer, text = studio.get("/people/plan?by=error&wanted=0.0001")
+    assert answer.status == 422 and "out of reach" in text and 'id="plan"' in text
+
+
+def test_an_epsilon_that_follows_from_a_wish_is_proposed_and_not_kept(studio: Running) -> None:
+    before = state(studio)
+    answer, text = studio.get("/people/plan?by=risk&wanted=60")
+    assert (
+        answer.status == 200 and "It is a proposal" in text and 'name="wanted" value="60"' in text
+    )
+    assert state(studio) == before
+    _, script = studio.get("/people/plan")
+    assert f"--epsilon {before['epsilon']:g} " in script
+
+
+def test_a_delta_that_is_no_promise_for_so_few_rows_is_warned_of(studio: Running) -> None:
+    _, text = studio.get("/people/plan/picture?epsilon=1&rows=800&delta=0.1")
+    assert "δ = 0.1 is not far below one in 800 rows" in text
+    _, text = studio.get("/people/plan/picture?epsilon=1&rows=800&delta=1e-9")
+    assert "far below" not in text
+
+
+def test_rows_that_nobody_named_are_called_assumed(start: Start, tmp_path: Path) -> None:
+    studio = start(write_people(tmp_path / "people.csv", 20), folder=tmp_path)
+    studio.enter()
+    assert "are assumed until you say otherwise" in studio.get("/people/plan")[1]
+    send(studio, "/people/plan", rows="800")
+    assert "are assumed" not in studio.get("/people/plan")[1]
+    studio.end()
 
 
 def test_a_limit_comes_too_late_once_something_was_paid(studio: Running) -> None:
@@ -283,6 +310,29 @@ def test_a_fit_outlives_its_server_and_goes_on_after_a_crash(start: Start, tmp_p
     second.end()
 
 
+def test_a_limit_holds_at_the_delta_of_the_plan_and_nothing_begins_beyond_it(
+    start: Start, tmp_path: Path
+) -> None:
+    studio = start(write_people(tmp_path / "people.csv", 50), folder=tmp_path)
+    studio.enter()
+    describe_all(studio)
+    send(studio, "/people/plan", epsilon="0.5", delta="1e-6")
+    send(studio, "/people/ledger", limit="0.5")
+    assert Ledger.read(tmp_path / "people.csv.ledger").limit == Budget(0.5, 1e-6)
+    assert "--epsilon 0.5 --delta 1e-06" in studio.get("/people/session.sh")[1]
+    assert "Spend, and make" in studio.get("/people/run")[1]
+    send(studio, "/people/plan", epsilon="0.6")
+    _, text = studio.get("/people/run")
+    assert "This fit would be refused" in text and "Spend, and make" not in text
+    answer, text = studio.post("/people/run", sure="yes", version=str(state(studio)["version"]))
+    assert answer.status == 422 and "This fit asks for" in text
+    assert not list((tmp_path / "tabveil-studio" / "people").glob("release-*"))
+    (tmp_path / "people.csv").unlink()
+    send(studio, "/people/plan", epsilon="0.5")
+    assert "does not exist" in studio.get("/people/run")[1]
+    studio.end()
+
+
 def has_paid(folder: Path, times: int) -> bool:
     file = folder / "people.csv.ledger"
     return file.exists() and len(file.read_text().splitlines()) > times
@@ -323,7 +373,7 @@ def test_two_hundred_columns_are_described_together(
     assert "200 columns, all described" in page.inner_text(".summary")
     page.goto(f"{studio.address}/wide/plan")
     assert re.search(r"of [\d,]+ are measured", page.inner_text("#picture"))
-    assert page.locator("svg.map rect").count() == 24 * 23
+    assert page.locator("svg.map rect:has(title)").count() == 24 * 23
     context.close()
     studio.end()
 

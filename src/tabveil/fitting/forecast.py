@@ -19,7 +19,14 @@ from tabveil.fitting.grouping import grouping_cost, grouping_spending, widest
 from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.ranks import LEVELS
 from tabveil.fitting.spending import CountedColumn, Outlook
-from tabveil.privacy import Budget, Protection, Relation, Risk, epsilon_within
+from tabveil.privacy import (
+    Budget,
+    Protection,
+    Relation,
+    Risk,
+    delta_warning,
+    epsilon_within,
+)
 from tabveil.schema import Schema
 
 SHOWN = 8  # lines of columns and pairs on the terminal
@@ -249,7 +256,8 @@ def summary_tables(found: Forecast) -> list[Grid | str]:
     if found.expected is None:
         return [spending, f"{budget}{found.rounds} rounds.\n{_at_risk(found.risk)}\n{NO_MODEL}"]
     bottom_line = f"{_bottom_line(found.expected, found.rounds)}\n{_at_risk(found.risk)}"
-    return [spending, *_worst(found.expected), budget + bottom_line]
+    warning = delta_warning(found.delta, found.rows)
+    return [spending, *_worst(found.expected), budget + bottom_line, *[warning] * bool(warning)]
 
 
 def _at_risk(risk: Risk) -> str:

@@ -37,7 +37,8 @@ class State:
     epsilon: float = 1.0
     delta: float = DELTA
     rows: int = ROWS
-    limit: float | None = None  # of the ledger, if it was set here
+    limit: float | None = None  # ε of the ledger's limit, if it was set here
+    limit_delta: float = DELTA
 
 
 class Stale(TabveilError):

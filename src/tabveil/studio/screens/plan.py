@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tabveil.errors import InvalidInput
-from tabveil.fitting.forecast import Forecast, epsilon_for, forecast
-from tabveil.privacy import Budget, Risk, epsilon_within
+from tabveil.fitting.forecast import ROWS, Forecast, epsilon_for, forecast
+from tabveil.privacy import Budget, Risk, delta_warning, epsilon_within
 from tabveil.schema import Schema
 from tabveil.schema.drafts import NAMING, usable
 from tabveil.studio.pictures import map_of_pairs, simulated
@@ -19,6 +19,7 @@ from tabveil.studio.projects import State
 from tabveil.studio.steps import plan_step
 from tabveil.studio.visit import Form, Visit, answered
 
+WISHES = ("error", "risk")  # from which an ε can follow
 SMALLEST, LARGEST = 0.05, 20.0  # the ends of the slider
 STEPS = 120
 # In the words of docs/epsilon.md.
@@ -57,18 +58,27 @@ class Outlook:
     found: Forecast
     schema: Schema
     left_out: int
+    warning: str
 
 
 def show(visit: Visit) -> Response:
-    """The whole screen."""
+    """The whole screen, with an ε that was asked for; it is proposed, and not kept yet."""
     state = visit.project.state()
+    steps, kept = [plan_step(state)], state.epsilon
+    asked = visit.asked if visit.problem is None else Form()
+    if asked.text("by"):
+        state.epsilon = _wanted(state, asked)
     outlook = None if _schema(_described(state)) is None else outlook_of(state)
     return visit.screen(
         "plan",
         state,
-        [plan_step(state)],
+        steps,
         slider=position(state.epsilon),
         last=STEPS,
+        assumed=state.rows == ROWS,
+        proposed=asked.text("by"),
+        kept=kept,
+        wished={by: asked.text("wanted") if asked.text("by") == by else "" for by in WISHES},
         **_drawn(outlook, visit.asked),
     )
 
@@ -91,19 +101,13 @@ def save(visit: Visit) -> Response:
     return visit.go("plan")
 
 
-def choose(visit: Visit) -> Response:
-    """The other way round: from a wanted error or a tolerated risk to ε."""
-    form = visit.form
-    with visit.project.change(form.version) as state:
-        moved = _moved(state, form)
-        wanted = form.number("wanted", "What you wish for") / 100
-        if form.text("by") == "risk":
-            state.epsilon = epsilon_within(moved.delta, lambda risk: risk.guess <= wanted)
-        else:
-            schema = _planned(_described(state))
-            state.epsilon = epsilon_for(schema, wanted, rows=moved.rows, delta=moved.delta).epsilon
-        state.rows, state.delta = moved.rows, moved.delta
-    return visit.go("plan")
+def _wanted(state: State, asked: Form) -> float:
+    """The other way round: the ε for a wanted error or a tolerated risk."""
+    wanted = asked.number("wanted", "What you wish for") / 100
+    if asked.text("by") == "risk":
+        return epsilon_within(state.delta, lambda risk: risk.guess <= wanted)
+    schema = _planned(_described(state))
+    return epsilon_for(schema, wanted, rows=state.rows, delta=state.delta).epsilon
 
 
 def position(epsilon: float) -> int:
@@ -169,6 +173,7 @@ def outlook_of(state: State) -> Outlook:
         _forecast(_described(state), state.epsilon, state.delta, state.rows),
         schema,
         len(state.draft["columns"]) - len(schema.columns),
+        delta_warning(state.delta, state.rows),
     )
 
 
@@ -200,8 +205,7 @@ def _forecast(described: str, epsilon: float, delta: float, rows: int) -> Foreca
 
 
 ROUTES = [
-    Route("/{table}/plan", answered(show)),
+    Route("/{table}/plan", answered(show, show)),
     Route("/{table}/plan", answered(save, show), methods=["POST"]),
-    Route("/{table}/plan/choose", answered(choose, show), methods=["POST"]),
     Route("/{table}/plan/picture", answered(picture)),
 ]
