@@ -17,6 +17,7 @@ import yaml
 import tabveil as tv
 from studio.conftest import Running, Start, write_people
 from tabveil.columns import RULES
+from tabveil.fitting.forecast import ROWS as ASSUMED
 from tabveil.privacy import Budget, Ledger
 from tabveil.schema import column_rule
 from tabveil.sources import Source
@@ -69,6 +70,14 @@ def test_signs_for_missing_cells_and_pasted_code_books_are_read_as_people_write_
         "missing": ["N", "-9"],
     }
     assert rule_from("numerical", {"min": "0", "max": "9", "missing": "-9"})["missing"] == [-9]
+    assert rule_from("numerical", {"min": "-0,5", "max": "9"})["min"] == -0.5
+    assert rule_from("id", {"style": "sequence", "start": "1"}) == {"type": "id"}  # as is usual
+
+
+def test_a_list_of_one_value_is_asked_about(studio: Running) -> None:
+    send(studio, "/people/columns/3", type="categorical", values="Bern Oslo Rome")
+    assert "one value only: is that all?" in studio.get("/people/columns")[1]
+    send(studio, "/people/columns/3", type="")
 
 
 def test_a_plan_that_is_kept_while_it_moves_leaves_the_other_forms_valid(studio: Running) -> None:
@@ -246,13 +255,11 @@ def test_a_delta_that_is_no_promise_for_so_few_rows_is_warned_of(studio: Running
     assert "far below" not in text
 
 
-def test_rows_that_nobody_named_are_called_assumed(start: Start, tmp_path: Path) -> None:
-    studio = start(write_people(tmp_path / "people.csv", 20), folder=tmp_path)
-    studio.enter()
-    assert "are assumed until you say otherwise" in studio.get("/people/plan")[1]
-    send(studio, "/people/plan", rows="800")
-    assert "are assumed" not in studio.get("/people/plan")[1]
-    studio.end()
+def test_rows_that_nobody_named_are_called_assumed(studio: Running) -> None:
+    _, text = studio.get(f"/people/plan/picture?epsilon=1&rows={ASSUMED}")
+    assert "rows are assumed until you say otherwise" in text
+    _, text = studio.get("/people/plan/picture?epsilon=1&rows=800")
+    assert "assumed" not in text and "about 800 rows" in text
 
 
 def test_a_limit_comes_too_late_once_something_was_paid(studio: Running) -> None:
@@ -415,6 +422,21 @@ def test_how_a_file_is_written_is_asked_and_declared(
     assert table.to_pylist() == [{"a": f"1{mark}x".encode(), "b": b"2.5"}]
     answer, text = studio.post(f"/{file.stem}/look", owner="yes")
     assert answer.status == 200 and "2.5" in text
+
+
+def test_how_a_file_is_written_can_be_mended_later(studio: Running, tmp_path: Path) -> None:
+    file = tmp_path / "later.csv"
+    file.write_text("age;wage\n40;2,5\n")
+    studio.post("/open", path=str(file), separator=";")
+    sent = {"type": "numerical", "min": "0", "max": "9"}
+    studio.post("/later/columns/0", version="0", **sent)
+    answer, _ = studio.post("/later/written", version="1", separator=";", decimal=",")
+    assert answer.status == 303
+    kept = state(studio, "later")
+    assert kept["data"].endswith("later.csv?separator=;&decimal=,")
+    assert kept["draft"]["columns"]["age"]["max"] == 9 and "wage" in kept["draft"]["columns"]
+    answer, text = studio.post("/later/written", version="2", encoding="klingon")
+    assert answer.status == 422 and "no text encoding" in text
 
 
 def test_a_file_of_one_column_is_taken_when_its_owner_says_so(

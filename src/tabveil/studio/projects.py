@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -144,11 +144,7 @@ class Workplace:
             raise OtherMark(reader.what, reader.other_mark)
         if reader.in_doubt and not header:
             raise InDoubt(f"The first line of {reader.what} looks like data.", NAMELESS)
-        if len(set(reader.names)) < len(reader.names) or not all(reader.names):
-            raise InvalidInput(
-                f"The header of {reader.what} has an empty name, or one name twice.",
-                "Give every column a name of its own.",
-            )
+        require_names(reader.names, reader.what)
         project = Project(self._free_folder(address.local.name))
         ledger = ledger_beside(str(address)).absolute()
         project.write(State(str(address), str(ledger), draft_of_names(reader.names)))
@@ -164,6 +160,15 @@ class Workplace:
                 continue
             return folder
         raise InvalidInput("There are too many tables here.", "Name another folder with --out.")
+
+
+def require_names(names: Sequence[str], what: str) -> None:
+    """Refuse a header in which columns cannot be told apart."""
+    if len(set(names)) < len(names) or not all(names):
+        raise InvalidInput(
+            f"The header of {what} has an empty name, or one name twice.",
+            "Give every column a name of its own.",
+        )
 
 
 class OtherMark(TabveilError):

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.report.words import amount, duration, few, percent, promised, size
+from tabveil.sources.address import Address
 from tabveil.studio.projects import Project, State, Workplace
 from tabveil.studio.steps import Step
 from tabveil.studio.tabs import Tabs
@@ -124,6 +125,7 @@ class Visit:
             state=state,
             steps=steps,
             screens=SCREENS,
+            file=Address.of(state.data),
             **known,
         )
 

@@ -80,7 +80,7 @@ FIELDS = {
     ),
     "max": Words(
         "Largest",
-        "The most that could be: 120 for an age. Twice too much costs little.",
+        "The most that could be: 120 for an age, 500000 for a wage. Twice too much costs little.",
         "Numbers above are read as this one. The true largest number belongs to somebody.",
     ),
     "decimals": Words(

@@ -112,7 +112,10 @@ def _note(rule: Rule, columns: dict[str, Rule], problem: InvalidInput | None, *,
     if problem and not is_open(rule):
         waits = f"waits for {rule.get('of')}"
         return waits if _waits(rule, columns) else plain(problem, rule).message.partition(": ")[2]
-    return "says whose row it is" if unit else ""
+    if unit:
+        return "says whose row it is"
+    alone = isinstance(rule.get("values"), list) and len(rule["values"]) == 1
+    return "one value only: is that all?" if alone and not rule.get("other") else ""
 
 
 def _waits(rule: Rule, columns: dict[str, Rule]) -> bool:

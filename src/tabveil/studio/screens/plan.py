@@ -75,7 +75,6 @@ def show(visit: Visit) -> Response:
         steps,
         slider=position(state.epsilon),
         last=STEPS,
-        assumed=state.rows == ROWS,
         proposed=asked.text("by"),
         kept=kept,
         wished={by: asked.text("wanted") if asked.text("by") == by else "" for by in WISHES},
@@ -144,6 +143,7 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
     if expected and text.isdigit() and int(text) < len(columns):
         look = expected.columns[int(text)]
     return {
+        "assumed": ROWS,
         "picture": picture,
         "expected": expected,
         "use": next(words for most, words in USES if expected.error <= most) if expected else "",

@@ -27,6 +27,7 @@ def show(visit: Visit) -> Response:
     trouble = whole_trouble(state)
     ready = trouble is None
     refusal = None if trouble else _refusal(state)
+    outlook = outlook_of(state) if ready else None
     account = None
     try:
         account = account_of(state)
@@ -42,7 +43,8 @@ def show(visit: Visit) -> Response:
         account=account,
         after=after(state) if visit.problem is None else None,
         promise=_promise(state) if ready else "",
-        found=outlook_of(state).found if ready else None,
+        found=outlook.found if outlook else None,
+        guess=outlook.guess if outlook else None,
         fits=[(fit, fit.progress()) for fit in fits],
         running=any(fit.running for fit in fits),
         curve=curve,

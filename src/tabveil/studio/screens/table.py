@@ -12,11 +12,13 @@ from starlette.routing import Route
 
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.schema import key
+from tabveil.schema.drafts import draft_of_names, taken_over
 from tabveil.sources import Source, opened
 from tabveil.sources.address import Address
 from tabveil.sources.files import READABLE, opener_of
 from tabveil.sources.formats import FORMATS
-from tabveil.studio.projects import InDoubt, OtherMark
+from tabveil.sources.formats.csv import CsvFile
+from tabveil.studio.projects import InDoubt, OtherMark, require_names
 from tabveil.studio.steps import open_step
 from tabveil.studio.visit import Studio, Visit, answered
 
@@ -52,9 +54,23 @@ def open_table(visit: Visit) -> Response:
         raise InvalidInput("No file was named.", READABLE)
     header = visit.form.text("header") == "yes"
     address = Address.of(path)
-    declared = {name: text for name in WRITTEN if (text := visit.form.text(name))}
-    address = replace(address, declared=address.declared | declared)
+    address = replace(address, declared=address.declared | _declared(visit))
     visit.project = visit.studio.workplace.open_table(str(address), header=header)
+    return visit.go("table")
+
+
+def _declared(visit: Visit) -> dict[str, str]:
+    """How a CSV file is written, as far as that was said."""
+    return {name: text for name in WRITTEN if (text := visit.form.text(name))}
+
+
+def rewritten(visit: Visit) -> Response:
+    """Read the header again, with what is now said about how the file is written."""
+    with visit.project.change(visit.form.version) as state:
+        state.data = str(replace(Address.of(state.data), declared=_declared(visit)))
+        names = opened(state.data).names
+        require_names(names, state.data)
+        state.draft = taken_over(draft_of_names(names), state.draft)
     return visit.go("table")
 
 
@@ -112,6 +128,8 @@ def show(visit: Visit) -> Response:
         [open_step(state)],
         names=list(state.draft["columns"]),
         bytes=_size(Address.of(state.data)),
+        is_text=opener_of(Address.of(state.data).local.name) is CsvFile,
+        separators=SEPARATORS,
         folder=str(visit.project.folder),
     )
 
@@ -155,5 +173,6 @@ ROUTES = [
     Route("/open", answered(open_table, pick), methods=["POST"]),
     Route("/upload", upload, methods=["POST"]),
     Route("/{table}/table", answered(show)),
+    Route("/{table}/written", answered(rewritten, show), methods=["POST"]),
     Route("/{table}/look", answered(look, show), methods=["POST"]),
 ]
