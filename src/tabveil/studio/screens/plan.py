@@ -12,6 +12,7 @@ from starlette.routing import Route
 from tabveil.errors import InvalidInput
 from tabveil.fitting.forecast import ROWS, Forecast, epsilon_for, forecast
 from tabveil.privacy import Budget, Risk, delta_warning, epsilon_within
+from tabveil.report.words import level
 from tabveil.schema import Schema
 from tabveil.schema.drafts import NAMING, usable
 from tabveil.studio.pictures import map_of_pairs, simulated
@@ -22,17 +23,6 @@ from tabveil.studio.visit import Form, Visit, answered
 WISHES = ("error", "risk")  # from which an ε can follow
 SMALLEST, LARGEST = 0.05, 20.0  # the ends of the slider
 STEPS = 120
-# In the words of docs/epsilon.md.
-LEVELS = (
-    (0.5, "very careful", "For very sensitive tables with very many rows."),
-    (1.5, "a good default", "For health, crime or income of people who can be named: no more."),
-    (3.0, "less careful", "For tables that nobody would look for people in."),
-    (5.0, "weak", "For small tables behind a contract, not for the open web."),
-    (10.0, "very weak", "Better than no proof, but hardly protection."),
-    (math.inf, "hardly any protection", "Do not call a release with this ε private."),
-)
-
-
 # What an expected error of cross-tables is good for.
 USES = (
     (0.03, "Close: counts, cross-tables and models come out much like those of the real table."),
@@ -163,11 +153,9 @@ def outlook_of(state: State) -> Outlook:
     schema = _planned(_described(state))
     budget = Budget(state.epsilon, state.delta)
     risk = Risk.of_spending(budget.rho, state.epsilon, state.delta)
-    level, advice = next((name, words) for most, name, words in LEVELS if state.epsilon <= most)
     return Outlook(
         state.epsilon,
-        level,
-        advice,
+        *level(state.epsilon),
         risk.guess,
         risk.caught(0.01),
         _forecast(_described(state), state.epsilon, state.delta, state.rows),
