@@ -1,7 +1,6 @@
 """Columns: what is public about each, where that comes from, and whom the promise protects."""
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -10,7 +9,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tabveil.checking import table_findings
-from tabveil.columns import RULES
 from tabveil.discovery import DELTA, found_document
 from tabveil.errors import InvalidInput
 from tabveil.schema import TODO, Schema, read_document, shown
@@ -19,10 +17,10 @@ from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
 from tabveil.sources.drafting import draft_schema
 from tabveil.sources.reader import Reader
-from tabveil.studio.fields import Field, fields_of, in_one_line, rule_from, typed
+from tabveil.studio.fields import fields_of, in_one_line, rule_from
 from tabveil.studio.projects import Project, State
 from tabveil.studio.screens.ledger import after
-from tabveil.studio.steps import Step, command, schema_step
+from tabveil.studio.steps import command, schema_step
 from tabveil.studio.visit import Visit, answered
 from tabveil.studio.words import TYPES, in_words
 
@@ -31,7 +29,6 @@ PRICE = 0.1  # ε of a search, unless the owner names another
 KEEP = ""  # of a choice about many columns: leave it as it is
 LISTED = ("categorical", "boolean")  # types of columns that can be targets and strata
 TAGS = {"targets": "target", "strata": "stratum"}
-NOT_CARRIED = ("type", "version", "then", *NAMING)
 
 Rule = dict[str, Any]
 
@@ -137,73 +134,12 @@ def whole_trouble(state: State) -> InvalidInput | None:
     return None
 
 
-def edit(visit: Visit) -> Response:
-    """One column, with every choice explained."""
-    state = visit.project.state()
-    place, name = _column(visit, state)
-    columns, texts = state.draft["columns"], visit.form.last
-    kept, kind = columns[name], texts.get("type") or visit.asked.text("type")
-    fields, rule = fields_of(kept), kept
-    if kind in RULES and (texts or kind != kept["type"]):
-        texts = _begun_map(texts, columns)
-        fields, rule = typed(kind, texts), {"type": kind}
-        with suppress(InvalidInput):  # what was typed may make no sense yet
-            rule = rule_from(kind, texts)
-    lines = lines_of(state)
-    waiting = [line.place for line in lines if line.origin in ("open", "wrong")]
-    return visit.screen(
-        "column",
-        state,
-        [_yaml_step(name, rule)],
-        place=place,
-        name=name,
-        rule=rule,
-        types=TYPES,
-        fields=fields,
-        carried={n: t for n, t in texts.items() if n not in {*NOT_CARRIED, *map(_name, fields)}},
-        others=[other for other in columns if other != name],
-        listed=rule["type"] in LISTED,
-        note=lines[place].note if lines[place].origin == "wrong" and rule is kept else "",
-        named={
-            part: texts.get(part) == "yes" if texts else name in state.draft.get(part, ())
-            for part in NAMING
-        },
-        waiting=len([one for one in waiting if one != place]),
-        last=len(columns) - 1,
-    )
-
-
 def plain(problem: InvalidInput, rule: Rule) -> InvalidInput:
     """The same with the words of the form instead of those of the schema file."""
     return InvalidInput(*(in_words(text, rule["type"]) for text in (problem.message, problem.hint)))
 
 
-def _begun_map(texts: dict[str, str], columns: dict[str, Rule]) -> dict[str, str]:
-    """The map of a column that follows from a list of values, begun with these values."""
-    values = columns.get(texts.get("of", ""), {}).get("values", TODO)
-    if texts.get("type") != "follows" or texts.get("map", "").strip() or values == TODO:
-        return texts
-    return texts | {"map": "".join(f"{value}: \n" for value in values)}
-
-
-def _name(field: Field) -> str:
-    return field.name
-
-
-def save(visit: Visit) -> Response:
-    """Keep what was said about one column; what cannot be is refused and nothing changes."""
-    form = visit.form
-    with visit.project.change(form.version) as state:
-        place, name = _column(visit, state)
-        _keep(state, {name: rule_from(form.text("type"), form.last)})
-        for part in NAMING:
-            _set_named(state, part, name, form.text(part) == "yes")
-    if form.text("then") == "next":
-        return visit.go("columns", _next_open(state, place))
-    return visit.go("columns", f"#column-{place}")
-
-
-def _keep(state: State, rules: dict[str, Rule]) -> None:
+def keep(state: State, rules: dict[str, Rule]) -> None:
     """Write down rules that are whole or still open; one that cannot be is refused."""
     columns = state.draft["columns"] | rules
     trouble = trouble_in(columns)
@@ -215,12 +151,6 @@ def _keep(state: State, rules: dict[str, Rule]) -> None:
     state.draft["columns"] = columns
 
 
-def _next_open(state: State, after: int) -> str:
-    waiting = [line.place for line in lines_of(state) if line.origin in ("open", "wrong")]
-    later = [place for place in waiting if place > after] or waiting
-    return f"/{later[0]}" if later else "#whom"
-
-
 def save_many(visit: Visit) -> Response:
     """The same change to all columns that are ticked."""
     form = visit.form
@@ -229,11 +159,11 @@ def save_many(visit: Visit) -> Response:
         ticked = [names[int(place)] for place in form.texts("column") if place.isdigit()]
         if not ticked:
             raise InvalidInput("No column is ticked.", "Tick some, or open one by its name.")
-        _keep(state, {name: _changed(state.draft["columns"][name], visit) for name in ticked})
+        keep(state, {name: _changed(state.draft["columns"][name], visit) for name in ticked})
         for part, name in product(NAMING, ticked):
             answer = form.text(part)
             wanted = name in state.draft.get(part, ()) if answer == KEEP else answer == "yes"
-            _set_named(state, part, name, wanted)
+            set_named(state, part, name, wanted)
     return visit.go("columns")
 
 
@@ -251,7 +181,7 @@ def _changed(rule: dict[str, Any], visit: Visit) -> dict[str, Any]:
     return rule_from(kind, texts)
 
 
-def _set_named(state: State, part: str, name: str, wanted: bool) -> None:
+def set_named(state: State, part: str, name: str, wanted: bool) -> None:
     """Put a column on a list, or take it off; only what has a list of values can stand there."""
     others = [other for other in state.draft.get(part, ()) if other != name]
     wanted = wanted and state.draft["columns"][name]["type"] in LISTED
@@ -412,26 +342,6 @@ def _reader(state: State) -> Reader:
     return reader
 
 
-def _column(visit: Visit, state: State) -> tuple[int, str]:
-    place, names = visit.request.path_params["place"], list(state.draft["columns"])
-    if place >= len(names):
-        raise InvalidInput("There is no such column.", "Choose one from the list.")
-    return place, names[place]
-
-
-def _yaml_step(name: str, rule: dict[str, Any]) -> Step:
-    import yaml
-
-    text = yaml.safe_dump(
-        {"columns": {name: rule}}, sort_keys=False, allow_unicode=True, default_flow_style=None
-    )
-    check = command("schema", "check", "DATA", "--schema", "schema.yaml")
-    return Step(
-        f"# in schema.yaml:\n{text}\n{check}",
-        f"rules = {{{name!r}: {rule!r}}}\nschema = tv.Schema.from_dict({{'columns': rules}})",
-    )
-
-
 ROUTES = [
     Route("/{table}/columns", answered(show)),
     Route("/{table}/columns/many", answered(save_many, show), methods=["POST"]),
@@ -441,7 +351,4 @@ ROUTES = [
     Route("/{table}/columns/guess", answered(guess, show), methods=["POST"]),
     Route("/{table}/columns/buy", answered(buy, show), methods=["POST"]),
     Route("/{table}/columns/check", answered(owners_check, show), methods=["POST"]),
-    Route("/{table}/columns/{place:int}", answered(edit)),
-    Route("/{table}/columns/{place:int}/as", answered(edit), methods=["GET", "POST"]),
-    Route("/{table}/columns/{place:int}", answered(save, edit), methods=["POST"]),
 ]
