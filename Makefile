@@ -48,9 +48,9 @@ release: $(VENV)/installed-for-tests
 	    dist/*.whl && \
 	  (cd $$clean && venv/bin/tabveil demo --out demo --rows 2000) && rm -rf $$clean
 	here=$$(pwd) && tried=$$(mktemp -d) && cd $$tried && \
-	  $$here/$(BIN)/pipx run --python $(PYTHON) --pip-args "--constraint $$here/constraints.txt" --spec $$here/dist/*.whl \
+	  $(abspath $(BIN))/pipx run --python $(PYTHON) --pip-args "--constraint $$here/constraints.txt" --spec $$here/dist/*.whl \
 	    tabveil demo --out piped --rows 2000 && \
-	  UV_CONSTRAINT=$$here/constraints.txt $$here/$(BIN)/uvx --python $(PYTHON) --from $$here/dist/*.whl \
+	  UV_CONSTRAINT=$$here/constraints.txt $(abspath $(BIN))/uvx --python $(PYTHON) --from $$here/dist/*.whl \
 	    tabveil demo --out uved --rows 2000 && cd $$here && rm -rf $$tried
 	$(BIN)/python -c 'from rattler_build import Stage0Recipe, VariantConfig; \
 	  [_] = Stage0Recipe.from_file("conda/recipe.yaml").render(VariantConfig()); print("conda/recipe.yaml can be rendered.")'

@@ -83,7 +83,7 @@ def measure(columns: int, times: int) -> None:
             show(
                 screen,
                 [
-                    guest.ask("GET", f"/wide/{screen.format(epsilon=1 + n / 100)}")
+                    guest.ask("GET", f"/wide/{screen.format(epsilon=0.05 * 400 ** (n / times))}")
                     for n in range(times)
                 ],
             )

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tabveil.checking import check_table
+from tabveil.checking import check_table, table_findings
 from tabveil.schema import Schema
 
 COLUMNS = {
@@ -57,6 +57,16 @@ def test_a_broken_constraint_is_named_and_nothing_is_counted(constraint: Any) ->
     once = check_table(ROWS, schema(*HOLD, constraint))
     often = check_table(pd.concat([ROWS] * 7), schema(*HOLD, constraint))
     assert once == often == [f"Constraint {str(constraint)!r}: some rows break it."]
+
+
+def test_the_owner_is_told_in_which_share_of_rows_a_rule_is_broken() -> None:
+    found = table_findings(ROWS.assign(age=["4711", "7", "-1"]), schema("wage < 150"))
+    said = {finding.text: finding.share for finding in found}
+    assert said == {
+        "Column age: some cells are above max 99 (they are read as max).": 1 / 3,
+        "Column age: some cells are below min 0 (they are read as min).": 1 / 3,
+        "Constraint 'wage < 150': some rows break it.": 1 / 3,
+    }
 
 
 def test_rows_far_apart_break_what_one_file_alone_does_not(tmp_path: Path) -> None:

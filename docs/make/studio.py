@@ -112,7 +112,7 @@ def fill_columns(page: Any, home: str) -> None:
             else:
                 page.fill(f"#f-{field}", "\n".join(map(str, lines)))
         if name in document.get("targets", ()):
-            page.check("#f-target")
+            page.check("#f-targets")
         page.get_by_role("button", name="Save, and back").click()
         page.wait_for_url(re.compile("columns(#.*)?$"))
     page.check("input[name=people][value=one]")

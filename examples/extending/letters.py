@@ -60,9 +60,9 @@ class LettersCodec(CategoryCodec):
         letters: list[str | None] = [*self.letters, None]
         return pa.array([letters[code] for code in codes], pa.string())
 
-    def broken(self, column: pa.ChunkedArray) -> set[str]:
-        known = by_value(column, self._known, False)
-        return set() if known.all() else {f"some cells are no letter from A to {self.letters[-1]}"}
+    def broken(self, column: pa.ChunkedArray) -> dict[str, int]:
+        odd = int((~by_value(column, self._known, False)).sum())
+        return {f"some cells are no letter from A to {self.letters[-1]}": odd} if odd else {}
 
     def _known(self, values: pa.Array) -> np.ndarray:
         cells = values.to_pylist()

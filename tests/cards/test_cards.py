@@ -146,6 +146,9 @@ def test_mlcroissant_accepts_the_metadata_and_reads_the_rows(
 def test_the_review_page_answers_every_layer_or_leaves_it_to_a_person(carded: Subject) -> None:
     page = (cards_of(carded) / "review.html").read_text(encoding="utf-8")
     assert "Still open" in page and not re.findall(r'(?:src|href)="https?:', page)
+    assert "questions that only a person can answer" in page and "answers: one_row" in page
+    for name in carded.release.schema.columns:
+        assert f">{name}<" in page  # what is in the table, column by column
     asked = [name for layer in layers(carded) for name in layer.open]
     assert len(asked) == len(set(asked)) and set(asked) <= set(OPEN)
     for layer in layers(carded):

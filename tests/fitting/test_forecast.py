@@ -36,6 +36,14 @@ def test_a_plan_spends_no_more_than_the_budget(epsilon: float, relation: str) ->
     assert all(0 < pair.error <= 1 for pair in expected.pairs) and len(expected.pairs) == 21
 
 
+def test_a_plan_warns_of_a_delta_that_is_large_for_so_few_rows() -> None:
+    schema = tv.Schema.from_dict(SMALL)
+    *_, warning = summary_tables(forecast(schema, 1.0, delta=0.1, rows=800))
+    assert "not far below one in 800 rows" in str(warning)
+    *_, last = summary_tables(forecast(schema, 1.0, rows=800))
+    assert "far below" not in str(last)
+
+
 def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
     codec = Codec(tv.Schema.from_dict(SMALL))
     frame = codec.decode(random_table(codec.domain, 4000, seed=0)).to_pandas()

@@ -12,8 +12,11 @@ import pytest
 
 import tabveil as tv
 from report.conftest import TINY, people
+from tabveil.columns import MISSING
 from tabveil.report import NOT_PRIVATE, SECTIONS, page
+from tabveil.report.about import columns_are
 from tabveil.report.evidence import Evidence, cramers_v
+from tabveil.report.plot import drawable
 from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame
 from test_secrets import SCHEMA as SECRET_SCHEMA
@@ -133,6 +136,25 @@ def test_every_kind_of_column_has_shares_that_add_up_and_a_chart(
     assert abs(found["noisy"].sum() - 1) < 8 * spread
     marks = json.dumps(model.plot(name).to_dict())
     assert '"bar"' in marks and '"rule"' in marks
+
+
+def test_outer_bars_say_that_they_take_in_what_lies_beyond(model: tv.RAPpp) -> None:
+    evidence = Evidence(model.release_)
+    starts, parts = evidence.starts("wage"), evidence.column("wage")["part"].tolist()
+    assert starts is not None and starts[-1].startswith("≥ ") and starts[1].startswith("< ")
+    assert parts[1].startswith("0 to ") and parts[-1].endswith(" to 900000")
+    drawn = drawable(evidence.column("wage"), starts)["from"].tolist()
+    assert drawn[0] == MISSING and all(text.endswith("k") for text in drawn[1:])
+
+
+def test_columns_that_are_not_learnt_are_counted_apart() -> None:
+    columns = {"sex": {"type": "categorical", "values": ["F", "M"]}, "id": {"type": "id"}}
+    schema = tv.Schema.from_dict({"columns": columns})
+    rows = pd.DataFrame({"sex": ["F", "M"] * 50, "id": range(100)})
+    made = tv.RAPpp(schema, 1.0, preset=TINY).fit(rows).release_
+    assert columns_are(Evidence(made)) == (
+        "1 with categories, 0 with numbers; 1 not learnt: ids, left out, or worked out"
+    )
 
 
 def test_moments_are_shown_as_dates(model: tv.RAPpp) -> None:

@@ -12,7 +12,8 @@ from tabveil.schema.drafts import (
     filled,
     is_open,
     taken_over,
-    trouble_with,
+    trouble_in,
+    usable,
 )
 
 AGE = {"type": "numerical", "min": 0, "max": 99}
@@ -41,8 +42,22 @@ def test_names_tell_ids_and_dates(name: str, kind: str) -> None:
 
 def test_a_rule_is_open_until_nothing_is_left_to_say() -> None:
     assert is_open(OPEN) and is_open({"type": TODO}) and not is_open(AGE)
-    assert "still TODO" in str(trouble_with("age", OPEN))
-    assert trouble_with("age", AGE) is None
+    assert "still TODO" in str(trouble_in({"age": OPEN})["age"])
+    assert trouble_in({"age": AGE}) == {}
+
+
+def test_only_sound_columns_are_used_and_what_follows_from_an_open_one_waits() -> None:
+    region = {"type": "categorical", "values": ["n", "s"]}
+    size = {"type": "follows", "of": "region", "map": {"n": 1, "s": 2}}
+    wage = {"type": "follows", "of": "age", "cuts": [18], "values": ["no", "yes"]}
+    columns = {"region": region, "size": size, "age": OPEN, "wage": wage}
+    draft = {"columns": columns, "targets": ["age"], "strata": ["region"]}
+    assert usable(draft) == {
+        "columns": {"region": region, "size": size},
+        "targets": [],
+        "strata": ["region"],
+    }
+    assert "age, which it follows" in trouble_in(columns)["wage"].message
 
 
 def test_another_draft_fills_only_what_is_open() -> None:

@@ -243,6 +243,17 @@ def test_a_file_whose_name_has_a_question_mark_is_read_as_it_is(tmp_path: Path) 
     assert Address.of(odd).declared == {}
 
 
+@pytest.mark.parametrize("sign", [";", "|", "tab", "&", "+", "%", "=", "?", " ", "é"])
+def test_an_address_means_the_same_when_it_is_written_and_read_again(sign: str) -> None:
+    address = Address("people.csv", {"separator": sign, "decimal": ","})
+    assert Address.of(str(address)) == address
+    elsewhere = address.absolute()
+    assert elsewhere.local.is_absolute() and elsewhere.declared == address.declared
+    base = Address.of("duckdb:///people.db?table=people").absolute()
+    assert base.local.is_absolute() and Address.of(str(base)) == base
+    assert Address.of("postgresql://me@host/city?table=a").absolute().place.startswith("postgres")
+
+
 @pytest.mark.parametrize(
     ("written", "declared"),
     [

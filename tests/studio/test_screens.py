@@ -1,6 +1,6 @@
 """What the screens do beside the main way: many columns, other tools, purchases, crashes."""
 
-import csv
+import html
 import json
 import os
 import re
@@ -17,8 +17,10 @@ import yaml
 import tabveil as tv
 from studio.conftest import Running, Start, write_people
 from tabveil.columns import RULES
-from tabveil.privacy import Ledger
+from tabveil.fitting.forecast import ROWS as ASSUMED
+from tabveil.privacy import Budget, Ledger
 from tabveil.schema import column_rule
+from tabveil.sources import Source
 from tabveil.studio.fields import fields_of, in_one_line, rule_from
 
 SDV = {
@@ -68,6 +70,14 @@ def test_signs_for_missing_cells_and_pasted_code_books_are_read_as_people_write_
         "missing": ["N", "-9"],
     }
     assert rule_from("numerical", {"min": "0", "max": "9", "missing": "-9"})["missing"] == [-9]
+    assert rule_from("numerical", {"min": "-0,5", "max": "9"})["min"] == -0.5
+    assert rule_from("id", {"style": "sequence", "start": "1"}) == {"type": "id"}  # as is usual
+
+
+def test_a_list_of_one_value_is_asked_about(studio: Running) -> None:
+    send(studio, "/people/columns/3", type="categorical", values="Bern Oslo Rome")
+    assert "one value only: is that all?" in studio.get("/people/columns")[1]
+    send(studio, "/people/columns/3", type="")
 
 
 def test_a_plan_that_is_kept_while_it_moves_leaves_the_other_forms_valid(studio: Running) -> None:
@@ -142,11 +152,75 @@ def test_what_nobody_knows_is_bought_once_the_unit_is_known(studio: Running) -> 
 
 def test_rules_between_columns_are_checked_before_they_are_kept(studio: Running) -> None:
     answer, text = studio.post("/people/columns/constraints", constraints="agee < 3")
-    assert answer.status == 422 and "agee" in text
+    assert answer.status == 422 and "agee &lt; 3</textarea>" in text  # still there to be mended
     send(studio, "/people/columns/constraints", constraints="if sex == F then age >= 16")
     assert state(studio)["draft"]["constraints"] == ["if sex == F then age >= 16"]
     send(studio, "/people/columns/constraints", constraints="")
     assert "constraints" not in state(studio)["draft"]
+
+
+def test_tables_of_combinations_come_back_as_they_were(studio: Running) -> None:
+    rule = {"columns": ["sex", "city"], "never": [["F", "Rome"]]}
+    send(studio, "/people/columns/2", type="categorical", values="F, M")
+    send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome")
+    send(studio, "/people/columns/constraints", constraints=json.dumps(rule))
+    assert state(studio)["draft"]["constraints"] == [rule]
+    _, text = studio.get("/people/columns")
+    assert json.dumps(rule) in html.unescape(text)
+    send(studio, "/people/columns/constraints", constraints="")
+
+
+def test_what_was_typed_outlives_a_change_of_type_and_a_refusal(studio: Running) -> None:
+    typed = {"values": "Bern\nOslo", "min": "0", "nullable": "yes", "targets": "yes"}
+    answer, text = studio.post("/people/columns/3/as", type="numerical", **typed)
+    assert answer.status == 200 and 'value="0"' in text and 'role="alert"' not in text
+    assert '<input type="hidden" name="values" value="Bern\nOslo">' in text
+    answer, text = studio.post("/people/columns/3/as", type="categorical", **typed)
+    assert (
+        "Bern\nOslo</textarea>" in text
+        and 'id="f-targets" name="targets" value="yes" checked' in text
+    )
+    answer, text = studio.post("/people/columns/3", type="categorical", groups="no colon", **typed)
+    assert (
+        answer.status == 422 and "no colon</textarea>" in text and "Bern\nOslo</textarea>" in text
+    )
+
+
+def test_a_type_that_was_just_chosen_is_no_mistake_yet(studio: Running) -> None:
+    _, text = studio.get("/people/columns/3?type=numerical")
+    assert "f-min" in text and "grave" not in text
+
+
+def test_a_column_that_follows_from_another_is_described_in_its_form(studio: Running) -> None:
+    send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome")
+    asked = {"type": "follows", "of": "city"}
+    answer, text = studio.post("/people/columns/4/as", **asked)
+    assert "Bern: \nOslo: \nRome: \n</textarea>" in text  # begun with the values of the other
+    answer, text = studio.post("/people/columns/4", map="Bern: 1\nOslo: 2", **asked)
+    assert answer.status == 422 and "says nothing of Rome" in text
+    send(studio, "/people/columns/4", map="Bern: 1\nOslo: 2\nRome: 3", **asked)
+    kept = state(studio)["draft"]["columns"]["wage"]
+    assert kept == {**asked, "map": {"Bern": 1, "Oslo": 2, "Rome": 3}}
+    send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome, Wien")
+    assert "says nothing of Wien" in studio.get("/people/columns")[1]
+    send(studio, "/people/columns/3", type="categorical", values="")
+    assert "waits for city" in studio.get("/people/columns")[1]
+    assert studio.get("/people/plan")[0].status == 200  # without the two
+    send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome")
+    send(studio, "/people/columns/4", type="drop")
+
+
+def test_groups_that_will_be_compared_are_named_strata(studio: Running) -> None:
+    send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome", strata="yes")
+    assert state(studio)["draft"]["strata"] == ["city"]
+    assert '<span class="tag">stratum</span>' in studio.get("/people/columns")[1]
+    send(studio, "/people/columns/many", column="3", type="drop")
+    assert "strata" not in state(studio)["draft"]  # what is left out cannot be compared
+    send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome")
+    send(studio, "/people/columns/many", column="3", strata="yes")
+    assert state(studio)["draft"]["strata"] == ["city"]
+    assert "strata: [city]" in studio.get("/people/schema.yaml")[1]
+    send(studio, "/people/columns/many", column="3", strata="no")
 
 
 def test_the_draft_can_be_taken_away_at_any_time(studio: Running) -> None:
@@ -159,8 +233,33 @@ def test_a_plan_that_cannot_be_is_refused_in_words(studio: Running) -> None:
     for fields in ({"epsilon": "0"}, {"epsilon": "lots"}, {"rows": "0.5"}, {"delta": "2"}):
         answer, text = studio.post("/people/plan", **fields)
         assert answer.status == 422 and 'role="alert"' in text, fields
-    answer, text = studio.post("/people/plan/choose", by="error", wanted="0.0001")
-    assert answer.status == 422 and "out of reach" in text
+    answer, text = studio.get("/people/plan?by=error&wanted=0.0001")
+    assert answer.status == 422 and "out of reach" in text and 'id="plan"' in text
+
+
+def test_an_epsilon_that_follows_from_a_wish_is_proposed_and_not_kept(studio: Running) -> None:
+    before = state(studio)
+    answer, text = studio.get("/people/plan?by=risk&wanted=60")
+    assert (
+        answer.status == 200 and "It is a proposal" in text and 'name="wanted" value="60"' in text
+    )
+    assert state(studio) == before
+    _, script = studio.get("/people/plan")
+    assert f"--epsilon {before['epsilon']:g} " in script
+
+
+def test_a_delta_that_is_no_promise_for_so_few_rows_is_warned_of(studio: Running) -> None:
+    _, text = studio.get("/people/plan/picture?epsilon=1&rows=800&delta=0.1")
+    assert "δ = 0.1 is not far below one in 800 rows" in text
+    _, text = studio.get("/people/plan/picture?epsilon=1&rows=800&delta=1e-9")
+    assert "far below" not in text
+
+
+def test_rows_that_nobody_named_are_called_assumed(studio: Running) -> None:
+    _, text = studio.get(f"/people/plan/picture?epsilon=1&rows={ASSUMED}")
+    assert "rows are assumed until you say otherwise" in text
+    _, text = studio.get("/people/plan/picture?epsilon=1&rows=800")
+    assert "assumed" not in text and "about 800 rows" in text
 
 
 def test_a_limit_comes_too_late_once_something_was_paid(studio: Running) -> None:
@@ -218,6 +317,29 @@ def test_a_fit_outlives_its_server_and_goes_on_after_a_crash(start: Start, tmp_p
     second.end()
 
 
+def test_a_limit_holds_at_the_delta_of_the_plan_and_nothing_begins_beyond_it(
+    start: Start, tmp_path: Path
+) -> None:
+    studio = start(write_people(tmp_path / "people.csv", 50), folder=tmp_path)
+    studio.enter()
+    describe_all(studio)
+    send(studio, "/people/plan", epsilon="0.5", delta="1e-6")
+    send(studio, "/people/ledger", limit="0.5")
+    assert Ledger.read(tmp_path / "people.csv.ledger").limit == Budget(0.5, 1e-6)
+    assert "--epsilon 0.5 --delta 1e-06" in studio.get("/people/session.sh")[1]
+    assert "Spend, and make" in studio.get("/people/run")[1]
+    send(studio, "/people/plan", epsilon="0.6")
+    _, text = studio.get("/people/run")
+    assert "This fit would be refused" in text and "Spend, and make" not in text
+    answer, text = studio.post("/people/run", sure="yes", version=str(state(studio)["version"]))
+    assert answer.status == 422 and "This fit asks for" in text
+    assert not list((tmp_path / "tabveil-studio" / "people").glob("release-*"))
+    (tmp_path / "people.csv").unlink()
+    send(studio, "/people/plan", epsilon="0.5")
+    assert "does not exist" in studio.get("/people/run")[1]
+    studio.end()
+
+
 def has_paid(folder: Path, times: int) -> bool:
     file = folder / "people.csv.ledger"
     return file.exists() and len(file.read_text().splitlines()) > times
@@ -258,7 +380,7 @@ def test_two_hundred_columns_are_described_together(
     assert "200 columns, all described" in page.inner_text(".summary")
     page.goto(f"{studio.address}/wide/plan")
     assert re.search(r"of [\d,]+ are measured", page.inner_text("#picture"))
-    assert page.locator("svg.map rect").count() == 24 * 23
+    assert page.locator("svg.map rect:has(title)").count() == 24 * 23
     context.close()
     studio.end()
 
@@ -282,19 +404,57 @@ def test_a_header_that_cannot_be_used_is_asked_about(
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
-def test_a_copy_with_commas_is_made_of_a_file_with_other_marks(
+def test_how_a_file_is_written_is_asked_and_declared(
     studio: Running, tmp_path: Path, mark: str
 ) -> None:
-    file = tmp_path / f"marks{ord(mark)}.csv"
+    file, name = tmp_path / f"marks{ord(mark)}.csv", "tab" if mark == "\t" else mark
     file.write_text(f'a{mark}b\n"1{mark}x"{mark}"2,5"\n')
     answer, text = studio.post("/open", path=str(file))
-    assert answer.status == 422 and "Make a copy with commas" in text
-    answer, _ = studio.post("/commas", path=str(file))
+    assert (
+        answer.status == 422 and f'value="{name}" selected' in text and 'role="alert"' not in text
+    )
+    answer, _ = studio.post("/open", path=str(file), separator=name, decimal=",")
     assert answer.status == 303
-    copy = Path(state(studio, file.stem)["data"])
-    assert list(csv.reader(copy.read_text().splitlines())) == [["a", "b"], [f"1{mark}x", "2.5"]]
-    assert copy.stat().st_mode & 0o077 == 0
-    assert list(state(studio, file.stem)["draft"]["columns"]) == ["a", "b"]
+    kept = state(studio, file.stem)
+    assert list(kept["draft"]["columns"]) == ["a", "b"]
+    assert kept["ledger"] == f"{file}.ledger"
+    [table] = Source.whole(kept["data"]).batches()
+    assert table.to_pylist() == [{"a": f"1{mark}x".encode(), "b": b"2.5"}]
+    answer, text = studio.post(f"/{file.stem}/look", owner="yes")
+    assert answer.status == 200 and "2.5" in text
+
+
+def test_how_a_file_is_written_can_be_mended_later(studio: Running, tmp_path: Path) -> None:
+    file = tmp_path / "later.csv"
+    file.write_text("age;wage\n40;2,5\n")
+    studio.post("/open", path=str(file), separator=";")
+    sent = {"type": "numerical", "min": "0", "max": "9"}
+    studio.post("/later/columns/0", version="0", **sent)
+    answer, _ = studio.post("/later/written", version="1", separator=";", decimal=",")
+    assert answer.status == 303
+    kept = state(studio, "later")
+    assert kept["data"].endswith("later.csv?separator=;&decimal=,")
+    assert kept["draft"]["columns"]["age"]["max"] == 9 and "wage" in kept["draft"]["columns"]
+    answer, text = studio.post("/later/written", version="2", encoding="klingon")
+    assert answer.status == 422 and "no text encoding" in text
+
+
+def test_a_file_of_one_column_is_taken_when_its_owner_says_so(
+    studio: Running, tmp_path: Path
+) -> None:
+    (tmp_path / "one.csv").write_text("a;b\n1\n")
+    answer, _ = studio.post("/open", path=str(tmp_path / "one.csv"), separator=",")
+    assert answer.status == 303 and list(state(studio, "one")["draft"]["columns"]) == ["a;b"]
+
+
+def test_a_table_in_a_database_is_opened_by_its_address(studio: Running, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "city.db") as base:
+        base.execute("CREATE TABLE people AS SELECT 1 AS age, 'F' AS sex")
+    answer, text = studio.post("/open", path=f"duckdb:///{tmp_path}/city.db?table=people")
+    assert answer.status == 303, text
+    assert list(state(studio, "city")["draft"]["columns"]) == ["age", "sex"]
+    assert studio.get("/city/table")[0].status == 200
 
 
 def test_a_damaged_file_of_the_studio_locks_nobody_out(start: Start, tmp_path: Path) -> None:

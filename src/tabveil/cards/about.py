@@ -19,7 +19,9 @@ class About(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(min_length=1, description="What is the data product called?")
-    curators: list[str] = Field(min_length=1, description="Who publishes it? A list of names.")
+    curators: list[str] = Field(
+        min_length=1, description="Who publishes it? Names, as [One, Other]."
+    )
     description: str = Field(min_length=1, description="What does the table describe, and whom?")
     intended_use: str = Field(min_length=1, description="What is it to be used for, and by whom?")
     region: str = Field(min_length=1, description="Which region does it describe, whose laws hold?")
@@ -27,17 +29,21 @@ class About(BaseModel):
         pattern=r"^\d{4}-\d{2}-\d{2}$", description="When is it published? As 2026-03-31."
     )
     justification: str = Field(
-        min_length=1, description="Why this ε, this unit and these columns? Who decided, and how?"
+        min_length=1,
+        description="Why this privacy budget (ε), this unit (whom it protects) and these columns? "
+        "Who decided, and how?",
     )
     preprocessing: str = Field(
         min_length=1,
-        description="What was done with the rows before the fit: joined, filtered, looked at? "
-        "Were settings tuned on them?",
+        description="What was done with the rows before statistics were measured: joined, "
+        "filtered, looked at? Were settings tuned on them?",
     )
     license: str = Field(
         min_length=1, description="Under which licence? A name such as CC-BY-4.0, or an address."
     )
-    authors: list[str] = Field(min_length=1, description="Who wrote these answers? Names.")
+    authors: list[str] = Field(
+        min_length=1, description="Who wrote these answers? Names, as [One, Other]."
+    )
     sector: Literal["Technology", "Healthcare", "Education", "Government", "Energy", "Finance"] | (
         None
     ) = Field(default=None, description=f"Optional. {either(SECTORS)}.")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -10,17 +11,23 @@ from tabveil.cards.subject import Subject
 from tabveil.release.release import STRUCTURE_ONLY
 from tabveil.report import guarantee
 from tabveil.report.page import Block, Figures, Grid, Note, Page, Points, Prose, Section
-from tabveil.report.words import percent, promised
+from tabveil.report.words import level, percent, promised
 
 OPEN: dict[str, str] = {
-    "one_row": "Is one row one person? If not, is `privacy: {unit, max_rows}` in the schema?",
+    "one_row": "Can one person have several rows? If so, is the promise made to people and not to "
+    "single rows (see “Unit of privacy”)?",
     "other_releases": "Which other releases and statistics of the same people are there? They add "
     "up with this one.",
-    "epsilon_choice": "Who decided on ε and δ, and against which harm were they weighed?",
+    "anonymous": "Will the release be treated as anonymous data, and who decided so?",
+    "special": "Which columns are special categories of data (health, beliefs, origin), and what "
+    "allows their use?",
+    "epsilon_choice": "Who decided on the privacy budget (ε and δ), and against which harm was it "
+    "weighed?",
     "bias": "Who is missing from the table or under-represented, and whom would errors harm?",
     "utility": "Which results must be right for the intended use, and were they checked by the "
     "owner?",
-    "access": "Who can read the real rows, the ledger and the machine, and who checks that?",
+    "access": "Who can read the real rows, the ledger (the record of what was spent) and the "
+    "machine, and who checks that?",
     "collection": "How were the real rows collected, on which legal basis, and are they kept "
     "longer than needed?",
     "necessity": "Why is a synthetic table needed for this purpose, and why these columns?",
@@ -29,6 +36,18 @@ OPEN: dict[str, str] = {
 }
 """Questions that a person has to answer, by the names they have in the owner's file."""
 
+MOST_VALUES = 12  # of a list, on the page
+LEARNT = "learnt"
+SAID = {
+    "min": "smallest",
+    "max": "largest",
+    "nullable": "cells may be missing",
+    "missing": "signs for missing",
+    "other": "others may occur",
+    "of": "follows from",
+    "map": "what follows",
+}
+WAYS = {"id": "made up", "follows": "worked out from another column", "drop": "none: left out"}
 MET, YOURS = "met by the software", "for you to answer"
 Lines = Sequence[tuple[str, str, str]]
 
@@ -43,12 +62,18 @@ class Layer:
 
 
 def review_page(subject: Subject) -> Page:
-    """The page: an overview, the layers, three questions, a draft of an impact assessment."""
+    """The page: an overview, the columns, the layers, three questions, a draft of an assessment."""
     left = [name for name in OPEN if name not in subject.about.answers]
     return Page(
         title=f"Review of a release: {subject.about.name}",
         subtitle=guarantee.promise(subject.release),
-        sections=[_overview(subject, left), _layers(subject), _three(subject), _draft(subject)],
+        sections=[
+            _overview(subject, left),
+            _contents(subject),
+            _layers(subject),
+            _three(subject),
+            _draft(subject),
+        ],
         footer="Made by tabveil from the release and its owner's answers. This page fetches "
         "nothing and sends nothing. It is no legal advice.",
     )
@@ -61,6 +86,7 @@ def write(subject: Subject, folder: Path) -> None:
 
 def _overview(subject: Subject, left: Sequence[str]) -> Section:
     about, privacy = subject.about, subject.privacy
+    careful, advice = level(float(privacy["epsilon"]))
     answered = len(OPEN) - len(left)
     blocks: list[Block] = [
         Figures(
@@ -78,24 +104,70 @@ def _overview(subject: Subject, left: Sequence[str]) -> Section:
                 f"For: {about.intended_use}",
                 f"Region: {about.region}",
                 f"Answers by {', '.join(about.authors)}.",
+                f"In the words of tabveil's documentation, ε = {promised(privacy['epsilon'])} is "
+                f"{careful}. {advice}",
             ]
         ),
     ]
     if subject.release.independent:
         blocks.insert(0, Note(STRUCTURE_ONLY, grave=True))
     if left:
-        blocks.append(Note(f"Still open: {', '.join(left)}.", grave=True))
+        blocks.append(
+            Note(
+                f"Still open: {len(left)} questions that only a person can answer, marked "
+                f"“{YOURS}” below. Write the answers into the file that was given to `tabveil card "
+                "--about`, under `answers:` and the name in the last column, and make the page "
+                "again; or write them on the printed page.",
+                grave=True,
+            )
+        )
     return Section("overview", "What is to be reviewed", blocks)
 
 
+def _contents(subject: Subject) -> Section:
+    """Every column: whether it is learnt from real cells, and what was taken as public."""
+    lines = [
+        (name, rule.type, WAYS.get(rule.type, LEARNT), _public(rule.spelled()))
+        for name, rule in subject.release.schema.columns.items()
+    ]
+    columns = ["column", "type", "synthetic cells are", "taken as public"]
+    return Section(
+        "contents",
+        "What is in the table",
+        [
+            Prose(
+                "Real cells decide, through noise, only what is learnt. Lists of values and bounds "
+                "must come from a form or a code book, not from the rows: they are published."
+            ),
+            Grid("contents", "Columns", pd.DataFrame(lines, columns=columns)),
+        ],
+    )
+
+
+def _public(rule: dict[str, Any]) -> str:
+    """What the schema says of a column, in a line or two."""
+    said = {SAID.get(name, name.replace("_", " ")): _listed(value) for name, value in rule.items()}
+    return "; ".join(f"{name}: {value}" for name, value in said.items() if name != "type")
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, dict):
+        value = [f"{name}: {one}" for name, one in value.items()]
+    if not isinstance(value, list):
+        return "yes" if value is True else str(value)
+    more = f" and {len(value) - MOST_VALUES} more" if len(value) > MOST_VALUES else ""
+    return ", ".join(map(str, value[:MOST_VALUES])) + more
+
+
 def _layers(subject: Subject) -> Section:
-    lines = []
+    lines, answers = [], subject.about.answers
     for layer in layers(subject):
         lines += [(layer.name, question, MET, how, where) for question, how, where in layer.met]
         lines += [
-            (layer.name, OPEN[name], YOURS, _answer(subject, name), name) for name in layer.open
+            (layer.name, OPEN[name], YOURS, answers.get(name, "[open]"), f"answers: {name}")
+            for name in layer.open
         ]
-    columns = ["layer", "question", "status", "answer", "shown in"]
+    columns = ["layer", "question", "status", "answer", "where shown or answered"]
     return Section(
         "layers",
         "Layer by layer",
@@ -105,6 +177,16 @@ def _layers(subject: Subject) -> Section:
                 "to what it stands on. Each is only as good as those below it."
             ),
             Grid("layers", "What is met, and what is yours", pd.DataFrame(lines, columns=columns)),
+            Prose("Where it is shown:"),
+            Points(
+                [
+                    "privacy.json, ledger.json and measurements.json are files of the release, "
+                    "readable as text.",
+                    "The report is the page that `tabveil report` makes of the release.",
+                    "What is guaranteed, the proofs, the threat model and known vulnerabilities "
+                    "are pages of tabveil's documentation.",
+                ]
+            ),
         ],
     )
 
@@ -120,15 +202,17 @@ def layers(subject: Subject) -> list[Layer]:
             [
                 ("Which parameters hold?", f"{parameters}, for the whole release, sampling "
                  f"included. {subject.bought}".strip(), "privacy.json, report"),
-                ("What do they allow?", f"The best attacker is right about one unit at most "
-                 f"{percent(risk.guess)} of the time.", "report, The guarantee"),
+                ("What do they allow?", f"An attacker who knows every other row is right whether "
+                 f"{subject.unit} is in the table at most {percent(risk.guess)} of the time; a "
+                 "coin is right 50 % of the time.", "report, The guarantee"),
                 ("How were costs added up?", subject.composition, "ledger.json, proofs"),
             ],
             ["epsilon_choice", "other_releases"],
         ),
         Layer(
             "Unit of privacy",
-            [("Who is protected?", subject.neighbours, "privacy.json")],
+            [("Who is protected?", f"{subject.unit.capitalize()}: what is published would look "
+              f"much the same without it. {subject.neighbours}", "privacy.json")],
             ["one_row"],
         ),
         Layer(
@@ -152,25 +236,28 @@ def layers(subject: Subject) -> list[Layer]:
             "Trust",
             [("Who sees the rows?", "One curator on one machine; the software sends nothing "
               "anywhere, and only the release leaves.", "Threat model")],
-            ["recipients"],
+            ["recipients", "anonymous"],
         ),
         Layer(
             "Implementation",
             [
-                ("Floating-point numbers?", "Counts are integers before noise, and samplers are "
-                 "exact.", "What is guaranteed"),
-                ("Side channels?", "Time, memory and file sizes are not protected; nobody outside "
-                 "asks questions of the running program.", "Threat model"),
+                ("Can rounding in a computer weaken the noise?", "No: counts are integers before "
+                 "noise, and samplers are exact.", "What is guaranteed"),
+                ("What could leak in other ways?", "Time, memory and file sizes are not protected; "
+                 "nobody outside asks questions of the running program.", "Threat model"),
+                ("If a fault is found later?", "The release states the versions that made it. "
+                 "Faults and limits are published.", "privacy.json; Known vulnerabilities"),
             ],
             [],
         ),
         Layer(
             "Security and access",
-            [("Files?", "Ledger and release are readable by their owner alone when written (on "
-              "Windows, as the folder is); a damaged ledger stops everything.", "Threat model")],
+            [("Who can open the files?", "Ledger and release are readable by their owner alone "
+              "when written (on Windows, as the folder is); a damaged ledger stops everything.",
+              "Threat model")],
             ["access"],
         ),
-        Layer("Data collection", [], ["collection"]),
+        Layer("Data collection", [], ["collection", "special"]),
     ]  # fmt: skip
 
 
@@ -186,8 +273,7 @@ def _three(subject: Subject) -> Section:
             "Singling out",
             "Can somebody be isolated?",
             found,
-            "Anonymeter on about 100 people, default preset: 0.01 to 0.02 at ε = 1, up to 0.02 at "
-            "ε = 10 (0 is none, 1 all)",
+            "0.01 to 0.02 at ε = 1, up to 0.02 at ε = 10",
         ),
         (
             "Linkability",
@@ -203,15 +289,22 @@ def _three(subject: Subject) -> Section:
             "0.00 to 0.03 at ε = 1, up to 0.07 at ε = 10",
         ),
     ]
-    columns = ["question", "in words", "limit for this release", "measured by outside attackers"]
+    columns = [
+        "question",
+        "in words",
+        "limit for this release",
+        "measured: successes beyond guessing, from 0 to 1",
+    ]
     return Section(
         "questions",
         "Three questions of European guidance",
         [
             Prose(
                 "Limits are proved for this release and hold against every attacker. Measured "
-                "figures are from two small tables that were attacked for the documentation "
-                "(Outside attackers), not from this release: measuring it would need the real rows."
+                "figures are from two small tables that were attacked with Anonymeter for the "
+                "documentation (about 100 people each, default preset), not from this release: "
+                "measuring it would need the real rows. 0 is no better than guessing, 1 is always "
+                "right."
             ),
             Grid("questions", "Limits and figures", pd.DataFrame(lines, columns=columns)),
         ],
@@ -234,20 +327,23 @@ def _draft(subject: Subject) -> Section:
         ),
         Points(
             [
-                f"What is done: {about.description} {about.preprocessing} Statistics of the table "
-                "were measured once with random noise, and synthetic rows were made from them.",
-                f"For what: {about.intended_use}",
-                f"Why it is needed: {_answer(subject, 'necessity')}",
-                f"Legal basis and collection: {_answer(subject, 'collection')}",
-                f"Who was heard: {_answer(subject, 'consulted')}",
-                f"Risks to people: that somebody is found to be in the table, or something about "
-                f"them is learnt. Limit: right at most {percent(subject.risk.guess)} of the time "
-                "where a coin gives 50 %. Remaining: errors in synthetic rows that are taken for "
-                "facts about a group.",
-                f"Measures: differential privacy with ε = {promised(subject.privacy['epsilon'])}; "
-                "a ledger that refuses to overspend; files marked as synthetic. "
-                f"{_answer(subject, 'access')}",
-                f"Why so: {about.justification}",
+                f"(a) What is done: {about.description} {about.preprocessing} Statistics of the "
+                "table were measured once with random noise, and synthetic rows were made from "
+                "them.",
+                f"(a) For what: {about.intended_use}",
+                f"(b) Why it is needed: {_answer(subject, 'necessity')}",
+                f"(b) Legal basis and collection: {_answer(subject, 'collection')}",
+                f"(b) Special categories: {_answer(subject, 'special')}",
+                f"Who was heard (Article 35 (9)): {_answer(subject, 'consulted')}",
+                "(c) Risks to people: that somebody is found to be in the table, or something "
+                "about them is learnt. Limit: right at most "
+                f"{percent(subject.risk.guess)} of the time where a coin gives 50 %. Remaining: "
+                "errors in synthetic rows that are taken for facts about a group.",
+                "(d) Measures: differential privacy with ε = "
+                f"{promised(subject.privacy['epsilon'])}; a ledger that refuses to overspend; "
+                f"files marked as synthetic. {_answer(subject, 'access')}",
+                f"(d) Why so: {about.justification}",
+                f"Whether the release is anonymous: {_answer(subject, 'anonymous')}",
             ]
         ),
     ]

@@ -13,7 +13,7 @@ from tabveil.cli.consoles import out, say
 from tabveil.cli.options import AsJson
 from tabveil.machine.files import require_new
 from tabveil.privacy import DELTA, Budget, Ledger, Place, Relation, epsilon_of
-from tabveil.privacy.balance import balance, epsilons_so_far, stated_delta
+from tabveil.privacy.balance import balance, epsilons_so_far, purpose, stated_delta
 
 
 def new_ledger(
@@ -110,7 +110,7 @@ def _charges(ledger: Ledger, delta: float) -> Grid:
     for charge, so_far in zip(ledger.charges, epsilons_so_far(ledger, delta), strict=True):
         grid.add_row(
             charge.when[:16].replace("T", " "),
-            charge.what,
+            purpose(charge.what),
             charge.mechanism,
             f"{float(charge.rho):.3g}",
             f"{so_far:.4g}",

@@ -13,7 +13,7 @@ from tabveil.machine.packages import required
 
 def studio(
     data: Annotated[
-        Path | None, typer.Argument(help=f"{READABLE}; it can be chosen later, too.")
+        str | None, typer.Argument(help=f"{READABLE}; it can be chosen later, too.")
     ] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", help="Begin with this schema file, YAML or JSON.")

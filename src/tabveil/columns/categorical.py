@@ -193,18 +193,21 @@ class ListCodec(CategoryCodec):
         places = np.searchsorted(line, quantities, "left" if strict else "right") - 1
         return line[np.maximum(places, 0)]
 
-    def broken(self, column: pa.ChunkedArray) -> set[str]:
+    def broken(self, column: pa.ChunkedArray) -> dict[str, int]:
         blank = by_value(column, self.tokens.blanks, True)
         undeclared = by_value(column, self._undeclared, True)
         rule, first = self.rule, "the first declared value"
-        found = set()
-        if not rule.nullable and (blank & undeclared).any():
-            absent = OTHER if rule.other else first
-            found.add(f"some cells are missing, and it is not nullable (they are read as {absent})")
-        if not rule.other and (undeclared & ~blank).any():
-            became = MISSING if rule.nullable else first
-            found.add(f"some values are not declared (they are read as {became})")
-        return found
+        absent = OTHER if rule.other else first
+        became = MISSING if rule.nullable else first
+        broken = {
+            f"some cells are missing, and it is not nullable (they are read as {absent})": (
+                0 if rule.nullable else (blank & undeclared).sum()
+            ),
+            f"some values are not declared (they are read as {became})": (
+                0 if rule.other else (undeclared & ~blank).sum()
+            ),
+        }
+        return {text: int(cells) for text, cells in broken.items() if cells}
 
     def _undeclared(self, values: pa.Array) -> NDArray[np.bool_]:
         return np.array([self._spelled.place(value) is None for value in values.to_pylist()], bool)

@@ -74,8 +74,8 @@ class CellCodec(ABC):
         """The largest quantity of the column that is not above (or is below) each of these."""
 
     @abstractmethod
-    def broken(self, column: pa.ChunkedArray) -> set[str]:
-        """Which rules some cells break, in words without values; for the owner's eyes."""
+    def broken(self, column: pa.ChunkedArray) -> dict[str, int]:
+        """Which rules how many cells break, in words without values; for the owner's eyes."""
 
 
 class CategoryCodec(CellCodec):
@@ -283,7 +283,7 @@ class NumberCodec(CellCodec):
     def below(self, quantities: Numbers, *, strict: bool) -> Numbers:
         return self.line.below(quantities, self.decimals, strict=strict)
 
-    def broken(self, column: pa.ChunkedArray) -> set[str]:
+    def broken(self, column: pa.ChunkedArray) -> dict[str, int]:
         rule, numbers, signs = self.rule, self.line.read(column), self._signs(column)
         absent = np.isnan(numbers) | signs
         blank = signs | (absent & by_value(column, blank_numbers, True))
@@ -291,15 +291,15 @@ class NumberCodec(CellCodec):
         became, (low, high) = "missing" if rule.nullable else "min", self.stated
         broken = {
             "some cells are missing, and it is not nullable (they are read as min)": (
-                not rule.nullable and blank.any()
+                0 if rule.nullable else blank.sum()
             ),
             f"some cells are not {self.line.noun} (they are read as {became})": (
                 absent & ~blank
-            ).any(),
-            f"some cells are below min {low} (they are read as min)": (inside < rule.min).any(),
-            f"some cells are above max {high} (they are read as max)": (inside > rule.max).any(),
+            ).sum(),
+            f"some cells are below min {low} (they are read as min)": (inside < rule.min).sum(),
+            f"some cells are above max {high} (they are read as max)": (inside > rule.max).sum(),
             "some numbers have more decimals than declared (they are rounded)": (
                 rounded(inside, rule.decimals) != inside
-            ).any(),
+            ).sum(),
         }
-        return {text for text, found in broken.items() if found}
+        return {text: int(cells) for text, cells in broken.items() if cells}

@@ -143,20 +143,20 @@ class PointCodec(CategoryCodec):
         last = np.maximum(np.floor(np.nextafter(high, -np.inf) * points), first)
         return np.floor(first + random.random(len(cells)) * (last - first + 1)) / points
 
-    def broken(self, column: pa.ChunkedArray) -> set[str]:
+    def broken(self, column: pa.ChunkedArray) -> dict[str, int]:
         blank, lost = by_value(column, self.tokens.blanks, True), by_value(column, _lost, True)
         outside = by_value(column, self._outside, False)
         became = MISSING if self.nullable else "the first cell of the grid"
         broken = {
             f"some cells are missing, and it is not nullable (they are read as {became})": (
-                not self.nullable and blank.any()
+                0 if self.nullable else blank.sum()
             ),
             f"some cells are no latitude and longitude (they are read as {became})": (
                 lost & ~blank
-            ).any(),
-            "some places lie outside the map (they are read as its nearest cell)": outside.any(),
+            ).sum(),
+            "some places lie outside the map (they are read as its nearest cell)": outside.sum(),
         }
-        return {text for text, found in broken.items() if found}
+        return {text: int(cells) for text, cells in broken.items() if cells}
 
     def _outside(self, values: pa.Array) -> NDArray[np.bool_]:
         places = [

@@ -7,8 +7,8 @@ the default preset and is empirical: its constants were fitted to eight releases
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.box import SIMPLE
@@ -19,7 +19,14 @@ from tabveil.fitting.grouping import grouping_cost, grouping_spending, widest
 from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.ranks import LEVELS
 from tabveil.fitting.spending import CountedColumn, Outlook
-from tabveil.privacy import Budget, Protection, Relation, Risk, epsilon_within
+from tabveil.privacy import (
+    Budget,
+    Protection,
+    Relation,
+    Risk,
+    delta_warning,
+    epsilon_within,
+)
 from tabveil.schema import Schema
 
 SHOWN = 8  # lines of columns and pairs on the terminal
@@ -57,8 +64,7 @@ class ColumnForecast:
     error: float
 
 
-@dataclass(frozen=True)
-class PairForecast:
+class PairForecast(NamedTuple):  # there are very many, and a tuple is made quickest
     """One cross-table of two columns: its cells, noise on each if measured, its predicted error."""
 
     first: str
@@ -89,7 +95,7 @@ class Expected:
     memory: int
     seconds: float
 
-    @property
+    @cached_property
     def error(self) -> float:
         """The mean error over all cross-tables of two columns, or that of an only column."""
         parts = self.pairs or self.columns
@@ -149,7 +155,7 @@ class Forecast:
             "seconds_on_two_cores": found and found.seconds,
             "spending": [vars(part) for part in self.spending],
             "columns": [vars(part) for part in found.columns] if found else None,
-            "pairs": [vars(part) for part in found.pairs] if found else None,
+            "pairs": [part._asdict() for part in found.pairs] if found else None,
         }
 
 
@@ -250,7 +256,8 @@ def summary_tables(found: Forecast) -> list[Grid | str]:
     if found.expected is None:
         return [spending, f"{budget}{found.rounds} rounds.\n{_at_risk(found.risk)}\n{NO_MODEL}"]
     bottom_line = f"{_bottom_line(found.expected, found.rounds)}\n{_at_risk(found.risk)}"
-    return [spending, *_worst(found.expected), budget + bottom_line]
+    warning = delta_warning(found.delta, found.rows)
+    return [spending, *_worst(found.expected), budget + bottom_line, *[warning] * bool(warning)]
 
 
 def _at_risk(risk: Risk) -> str:
@@ -320,10 +327,15 @@ def _column(column: CountedColumn, rows: int) -> ColumnForecast:
 def _pair(one: ColumnForecast, two: ColumnForecast, noise: float) -> PairForecast:
     """A cross-table: what its two columns are off, and how they hang together."""
     cells = one.cells * two.cells
-    joint = DEPENDENCE * -math.expm1(-_sparse(cells, noise) / DEPENDENCE)
     surface = FLOOR_SURFACE if one.kind == two.kind == "numerical" else 0.0
-    error = min(1.0, math.hypot(one.error, two.error, joint) + surface)
+    error = _pair_error(one.error, two.error, cells, noise, surface)
     return PairForecast(one.name, two.name, cells, noise, error)
+
+
+@lru_cache(maxsize=4096)  # of many columns most are alike
+def _pair_error(one: float, two: float, cells: int, noise: float, surface: float) -> float:
+    joint = DEPENDENCE * -math.expm1(-_sparse(cells, noise) / DEPENDENCE)
+    return min(1.0, math.hypot(one, two, joint) + surface)
 
 
 def _raw(cells: int, noise: float) -> float:
@@ -331,7 +343,6 @@ def _raw(cells: int, noise: float) -> float:
     return cells * noise * MEAN_OF_NOISE / 2
 
 
-@lru_cache(maxsize=4096)
 def _sparse(cells: int, noise: float) -> float:
     """The same for a cross-table, most of whose cells are nearly empty and kept so by the fit."""
     shares = np.arange(1.0, cells + 1) ** -STEEP

@@ -1,6 +1,7 @@
 """What a ledger has paid and what it leaves, in ε and in words, for whoever decides on a fit."""
 
 import math
+import re
 from fractions import Fraction
 
 from tabveil.privacy.budget import DELTA, epsilon_of, rounded_up
@@ -17,6 +18,15 @@ def spent(ledger: Ledger) -> str:
     delta = stated_delta(ledger)
     spent = rounded_up(Fraction(epsilon_of(ledger.spent, ledger.delta_left(delta))))
     return f"In all, ε = {spent:g} at δ = {delta:.4g} was spent on this table."
+
+
+def purpose(what: str) -> str:
+    """What a charge was for, as people say it.
+
+    >>> purpose("selecting 1 of cross-tables")
+    'choosing 1 of all cross-tables'
+    """
+    return re.sub(r"^selecting (\d+) of ", r"choosing \1 of all ", what)
 
 
 def epsilons_so_far(ledger: Ledger, delta: float) -> list[float]:

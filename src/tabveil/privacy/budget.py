@@ -12,6 +12,7 @@ from tabveil.errors import InvalidInput
 
 GRAIN = Fraction(1, 2**80)  # every ρ that this module hands out is a multiple of it
 DELTA = 1e-9  # of a fit, unless told otherwise
+MOST_FAILURES = 0.1  # δ times rows: above, a release might give some person away whole
 LARGEST_EPSILON = 1e9  # far beyond any meaning, and well inside what the floats below can carry
 
 
@@ -192,6 +193,20 @@ def _count(name: str, count: int) -> int:
     if isinstance(count, float) or count < 1:
         raise _outside(name, count, "a whole number of at least 1")
     return operator.index(count)
+
+
+def delta_warning(delta: float, rows: float) -> str:
+    """What is wrong with a δ for so many rows, in words; nothing if it is far below one in them.
+
+    >>> delta_warning(1e-9, 10_000)
+    ''
+    """
+    if delta * rows <= MOST_FAILURES:
+        return ""
+    return (
+        f"δ = {delta:.4g} is not far below one in {rows:,.0f} rows. With chance δ the promise "
+        f"fails altogether. {HINTS['δ']}"
+    )
 
 
 HINTS = {

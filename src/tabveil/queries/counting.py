@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import isqrt, prod
+from math import comb, isqrt, prod
 
 import numpy as np
 
@@ -86,6 +86,11 @@ class Counting:
                 start = line[-1].stop
             found.append(tuple(line))
         return tuple(found)
+
+    @property
+    def counts(self) -> int:
+        """How many counts every row takes part in."""
+        return sum(comb(len(packs), 2) for _, packs in self.passes)
 
     @property
     def cells(self) -> int:
@@ -181,13 +186,16 @@ def _summed(
 def packed(columns: Sequence[int], sizes: Sequence[int], room: int) -> list[list[int]]:
     """Columns together as long as their combinations fit the room; a larger one stays alone."""
     packs: list[list[int]] = []
+    widths: list[int] = []
     for column in sorted(columns, key=lambda c: -sizes[c]):
-        for pack in packs:
-            if prod(sizes[c] for c in pack) * sizes[column] <= room:
-                pack.append(column)
+        for place, width in enumerate(widths):
+            if width * sizes[column] <= room:
+                packs[place].append(column)
+                widths[place] *= sizes[column]
                 break
         else:
             packs.append([column])
+            widths.append(sizes[column])
     return packs
 
 

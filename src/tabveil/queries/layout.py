@@ -3,8 +3,8 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate, combinations, pairwise
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain, combinations, compress, pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -92,21 +92,13 @@ class Layout:
         columns = (*_categories(domain), *_numbers(domain, bins))
         within = domain.targets if within is None else within
         classes = (Group(columns[w].name, tuple(columns[w].cells.tolist())) for w in within)
-        queries = [Query(column, column, 0) for column in range(len(columns))]
-        queries += [Query(one, other, 0) for one, other in combinations(range(len(columns)), 2)]
-        for group, so_far in enumerate(accumulate(([w] for w in within), operator.add), start=1):
-            others = [column for column in range(len(columns)) if column not in so_far]
-            queries += [Query(one, other, group) for one, other in combinations(others, 2)]
         groups = (EVERYBODY, *classes)
-        sizes = cls(columns, groups, tuple(queries), 0).sizes.tolist()
+        every = cls(columns, groups, _queries(len(columns), tuple(within)), 0)
+        one, other, group = every.asked
         most = [most_cells, *[most_cells if most_within is None else most_within] * len(within)]
-        kept = [
-            (query, size)
-            for query, size in zip(queries, sizes, strict=True)
-            if query.alone or size <= most[query.group]
-        ]
-        width = max(size for _, size in kept)
-        return cls(columns, groups, tuple(query for query, _ in kept), width)
+        kept = (one == other) | (every.sizes <= np.array(most)[group])
+        width = int(every.sizes[kept].max())
+        return cls(columns, groups, tuple(compress(every.queries, kept)), width)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -117,14 +109,31 @@ class Layout:
         """For each query the sides of its two columns, multiplied, times its classes."""
         side = np.array(sides)
         classes = np.array([group.classes for group in self.groups])
-        one, other, group = np.array(self.queries).T
+        one, other, group = self.asked
         return side[one] * np.where(one == other, 1, side[other]) * classes[group]
+
+    @cached_property
+    def asked(self) -> np.ndarray:
+        """The two columns and the group of all queries, a line each."""
+        flat = np.fromiter(chain.from_iterable(self.queries), int, 3 * len(self.queries))
+        return flat.reshape(-1, 3).T
 
     @property
     def layers(self) -> list[tuple[int, ...]]:
         """For each group, the layers in which its classes are counted."""
         ends = np.cumsum([0, *(group.classes for group in self.groups)])
         return [tuple(range(start, stop)) for start, stop in pairwise(ends.tolist())]
+
+
+@lru_cache(maxsize=4)  # plans ask for the same ones again and again, with other bins
+def _queries(columns: int, within: tuple[int, ...]) -> tuple[Query, ...]:
+    """All that can be asked of so many columns, within the classes of some."""
+    queries = [Query(column, column, 0) for column in range(columns)]
+    queries += [Query(one, other, 0) for one, other in combinations(range(columns), 2)]
+    for group, so_far in enumerate(accumulate(([w] for w in within), operator.add), start=1):
+        others = [column for column in range(columns) if column not in so_far]
+        queries += [Query(one, other, group) for one, other in combinations(others, 2)]
+    return tuple(queries)
 
 
 def _categories(domain: Domain) -> list[CutColumn]:

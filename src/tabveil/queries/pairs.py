@@ -75,13 +75,9 @@ class Pairs(QueryFamily):
 
     def with_targets(self, targets: Sequence[int]) -> np.ndarray:
         """The queries that cross one target with one other column, for all rows."""
-
-        def wanted(query: Query) -> bool:
-            crossed = query.one in targets or query.other in targets
-            return crossed and not query.alone and query.group == 0
-
-        queries = enumerate(self.layout.queries)
-        return np.array([place for place, query in queries if wanted(query)], int)
+        one, other, group = self.layout.asked
+        crossed = np.isin(one, targets) | np.isin(other, targets)
+        return np.flatnonzero(crossed & (one != other) & (group == 0))
 
     def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "queries width"]:
         counts = self.tables.counts_of(rows, step)

@@ -8,7 +8,7 @@ from tabveil.report.words import amount, count, promised
 
 def section(evidence: Evidence) -> Section:
     """What a release is, what it is good for, and what it is not."""
-    privacy, schema = evidence.release.privacy, evidence.release.schema
+    privacy = evidence.release.privacy
     blocks: list[Block] = [
         Figures(
             (
@@ -19,7 +19,7 @@ def section(evidence: Evidence) -> Section:
                     "the guarantee holds but for this chance",
                 ),
                 ("Rows, about", amount(evidence.total), rows_are(evidence)),
-                ("Columns", str(len(schema.columns)), columns_are(evidence)),
+                ("Columns learnt", str(len(evidence.names)), columns_are(evidence)),
             )
         ),
         Prose(
@@ -64,7 +64,10 @@ def rows_are(evidence: Evidence) -> str:
 
 
 def columns_are(evidence: Evidence) -> str:
-    """How many of each kind."""
+    """How many of each kind, and how many there are besides."""
     schema, numbers = evidence.release.schema, len(evidence.codec.domain.numerical)
     targets = f", {count(len(schema.targets), 'target')}" if schema.targets else ""
-    return f"{len(schema.columns) - numbers} with categories, {numbers} with numbers{targets}"
+    others = len(schema.columns) - len(evidence.names)
+    besides = f"; {others} not learnt: ids, left out, or worked out" if others else ""
+    categories = len(evidence.names) - numbers
+    return f"{categories} with categories, {numbers} with numbers{targets}{besides}"

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pandas as pd
 
 from tabveil.privacy import epsilon_of
+from tabveil.privacy.balance import purpose
 from tabveil.report.evidence import Evidence
 from tabveil.report.page import Chart, Grid, Prose, Section
 from tabveil.report.plot import FIRST, altair
@@ -21,16 +22,17 @@ def section(evidence: Evidence) -> Section:
     for number, charge in enumerate(release.charges, start=1):
         cost = Fraction(charge["rho"])
         after = before + cost
-        purpose = re.sub(r"\b\d+ (of )?", "", charge["what"])
+        what = purpose(charge["what"])
+        kind = re.sub(r"\b\d+ (of all )?", "", what)
         pieces.append(
             {
-                "charge": number, "what": charge["what"], "purpose": purpose,
+                "charge": number, "what": what, "purpose": kind,
                 "from": float(before / budget), "to": float(after / budget),
             }
         )  # fmt: skip
         lines.append(
             (
-                number, charge["what"], charge["mechanism"], amount(charge.get("scale", 0)),
+                number, what, charge["mechanism"], amount(charge.get("scale", 0)),
                 percent(float(cost / budget), 2), few(epsilon_of(after, at), 4),
             )
         )  # fmt: skip

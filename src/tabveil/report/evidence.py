@@ -22,6 +22,7 @@ from tabveil.tables.table import Codec, Table
 SAMPLE = 50_000
 MOST_BARS = 32
 CROSSED = ("cross-tables", "marginals")  # families that count whole tables of columns
+BELOW, FROM = "< ", "≥ "  # before the end or start of a part that takes in all beyond
 BINS = 10  # of a number, where its dependence on other columns is shown
 
 
@@ -194,12 +195,17 @@ class Evidence:
         )
 
     def starts(self, name: str) -> list[str] | None:
-        """Where each part of a number begins, as it is read; None for a column of categories."""
+        """Where each part of a number begins, as it is read; None for a column of categories.
+
+        The outer parts take in all that lies beyond, and say so.
+        """
         if name not in self.codec.domain.numerical:
             return None
         side = self._shown(name)
-        starts = [Interval(run.low, run.low) for run in side.intervals]
-        return [*side.labels, *(self._as_read(name, start) for start in starts)]
+        starts = [self._as_read(name, Interval(run.low, run.low)) for run in side.intervals]
+        if len(starts) > 1 and side.intervals[0].low < side.intervals[0].high:
+            starts = [f"{BELOW}{starts[1]}", *starts[1:-1], f"{FROM}{starts[-1]}"]
+        return [*side.labels, *starts]
 
     def _as_read(self, name: str, part: Part) -> str:
         """A part as the reader knows the column: units since the first moment become dates."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-from tabveil.privacy import Risk
+from tabveil.privacy import Risk, delta_warning
 from tabveil.release import Release
 from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Chart, Figures, Grid, Note, Points, Prose, Section
@@ -70,12 +70,8 @@ def section(evidence: Evidence) -> Section:
     ]
     if int(privacy.get("max_rows", 1)) > 1:
         blocks.append(Prose(f"Of each unit at most {privacy['max_rows']} rows were used."))
-    if delta > 1 / max(1.0, evidence.total):
-        blocks.append(
-            Note(
-                "δ is larger than one in the number of rows; a smaller δ is advisable.", grave=True
-            )
-        )
+    if warning := delta_warning(delta, evidence.total):
+        blocks.append(Note(warning, grave=True))
     return Section("guarantee", "The guarantee", blocks)
 
 

@@ -1,5 +1,6 @@
 """Charts of columns and pairs, as altair objects: for notebooks and pages of `tabveil report`."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from tabveil.errors import InvalidInput
 from tabveil.machine.packages import required
 from tabveil.metrics import Comparison, comparison_of
 from tabveil.release import Release
-from tabveil.report.evidence import MOST_BARS, Evidence
+from tabveil.report.evidence import BELOW, FROM, MOST_BARS, Evidence
 from tabveil.schema import Schema
 
 # Two middle tones that stand out on white and on black.
@@ -90,7 +91,8 @@ def shares(comparison: Comparison) -> Iterable[tuple[str, pd.DataFrame]]:
         found = [
             np.clip(np.searchsorted(edges, n, "right") - 1, 0, None) for n in (real, synthetic)
         ]
-        yield name, _side_by_side(found, [f"{edge:.6g}" for edge in edges])
+        starts = [f"{edge:.6g}" for edge in edges]
+        yield name, _side_by_side(found, [*starts[:-1], f"{FROM}{starts[-1]}"])
 
 
 def shares_chart(frame: pd.DataFrame, numeric: bool) -> Any:
@@ -173,15 +175,21 @@ def _side_by_side(codes: list[np.ndarray], labels: list[str]) -> pd.DataFrame:
     return pd.DataFrame({"part": labels, "real": real, "synthetic": synthetic})
 
 
-def _short(numbers: list[str]) -> list[str]:
-    """Numbers in few characters (12.8k), with as many digits as tell them apart."""
-    if any(number_in(number) != number_in(number) for number in numbers):
-        return numbers  # dates are short enough
+def _short(names: list[str]) -> list[str]:
+    """Numbers in few characters (12.8k), with as many digits as tell them apart.
+
+    Dates and special values are short enough, and stay.
+    """
+    signs = [next((sign for sign in (BELOW, FROM) if n.startswith(sign)), "") for n in names]
+    numbers = [number_in(name.removeprefix(s)) for name, s in zip(names, signs, strict=True)]
     for digits in (2, 3, 4, 6):
-        texts = [_compact(float(number), digits) for number in numbers]
+        texts = [
+            name if math.isnan(number) else sign + _compact(number, digits)
+            for name, sign, number in zip(names, signs, numbers, strict=True)
+        ]
         if len(set(texts)) == len(texts):
             return texts
-    return numbers
+    return names
 
 
 def _compact(number: float, digits: int) -> str:

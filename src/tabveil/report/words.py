@@ -5,6 +5,21 @@ from fractions import Fraction
 
 from tabveil.privacy import rounded_up
 
+# In the words of docs/epsilon.md: up to this ε, how careful it is, and what for.
+LEVELS = (
+    (0.5, "very careful", "For very sensitive tables with very many rows."),
+    (1.5, "a good default", "For health, crime or income of people who can be named: no more."),
+    (3.0, "less careful", "For tables that nobody would look for people in."),
+    (5.0, "weak", "For small tables behind a contract, not for the open web."),
+    (10.0, "very weak", "Better than no proof, but hardly protection."),
+    (math.inf, "hardly any protection", "Do not call a release with this ε private."),
+)
+
+
+def level(epsilon: float) -> tuple[str, str]:
+    """How careful an ε is, and what it is for."""
+    return next((name, advice) for most, name, advice in LEVELS if epsilon <= most)
+
 
 def amount(number: float) -> str:
     """A whole number with thousands set apart."""

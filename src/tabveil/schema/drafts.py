@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tabveil.columns import Column
+from tabveil.columns.words import shown
 from tabveil.errors import InvalidInput
 from tabveil.schema.schema import TODO, Schema, column_rule
 
 Draft = dict[str, Any]
+NAMING = ("targets", "strata")  # parts that name categorical columns
 
 # What names say about columns in many tables. A wrong guess is seen and changed by the owner.
 NAMED = {
@@ -36,22 +39,37 @@ def is_open(rule: Mapping[str, Any]) -> bool:
     return TODO in rule.values() or [TODO] in rule.values()
 
 
-def trouble_with(name: str, rule: Mapping[str, Any]) -> InvalidInput | None:
-    """What is wrong with the rule of one column; none if it can be used."""
-    try:
-        column_rule(name, rule)
-    except InvalidInput as problem:
-        return problem
-    return None
+def trouble_in(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, InvalidInput]:
+    """What is wrong with each rule that cannot be used, alone or beside the others."""
+    rules: dict[str, Column] = {}
+    trouble: dict[str, InvalidInput] = {}
+    for name, rule in columns.items():
+        try:
+            rules[name] = column_rule(name, rule)
+        except InvalidInput as problem:
+            trouble[name] = problem
+    for name, sound in rules.items():
+        try:
+            sound.check_beside(rules)
+        except InvalidInput as problem:
+            trouble[name] = InvalidInput(f"Column {shown(name)}: {problem.message}", problem.hint)
+    return trouble
+
+
+def usable(draft: Draft) -> Draft:
+    """The part of a draft that can be used already: its sound columns, and lists of their names."""
+    trouble = trouble_in(draft["columns"])
+    columns = {name: rule for name, rule in draft["columns"].items() if name not in trouble}
+    named = {part: [n for n in draft[part] if n in columns] for part in NAMING if part in draft}
+    return draft | named | {"columns": columns}
 
 
 def bought_columns(draft: Draft) -> set[str]:
     """Names of the columns whose rules were found in the data and are still as found."""
-    found = draft.get("found")
-    usable = {n: rule for n, rule in draft["columns"].items() if not trouble_with(n, rule)}
-    if not found or not usable:
+    found, columns = draft.get("found"), usable(draft)["columns"]
+    if not found or not columns:
         return set()
-    return set(Schema(columns=usable, found=found).bought)
+    return set(Schema(columns=columns, found=found).bought)
 
 
 def filled(draft: Draft, other: Draft) -> Draft:

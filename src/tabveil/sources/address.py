@@ -1,8 +1,8 @@
 """Where a table lies and what its owner declares about it: people.csv?separator=;&decimal=,"""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from tabveil.errors import InvalidInput
 
@@ -28,6 +28,19 @@ class Address:
         except ValueError:
             raise InvalidInput(f"What {place}?... declares is not understood.", HINT) from None
         return cls(place, dict(pairs))
+
+    def __str__(self) -> str:
+        """The address as it is written, so that it means the same when it is read."""
+        declared = "&".join(f"{name}={quote(text, ' ,;|')}" for name, text in self.declared.items())
+        return f"{self.place}?{declared}" if declared else self.place
+
+    def absolute(self) -> "Address":
+        """The same from everywhere on this machine."""
+        if self.scheme == "duckdb":
+            return replace(self, place=f"duckdb:///{self.local.absolute()}")
+        if self.scheme:
+            return self
+        return replace(self, place=str(self.local.expanduser().absolute()))
 
     @property
     def scheme(self) -> str:

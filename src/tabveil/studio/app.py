@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from tabveil.studio.guard import Guard, Keys
 from tabveil.studio.projects import Workplace
-from tabveil.studio.screens import columns, ledger, plan, release, run, table
+from tabveil.studio.screens import column, columns, ledger, plan, release, run, table
 from tabveil.studio.tabs import Tabs
 from tabveil.studio.visit import Studio, TooLarge, templates
 
@@ -27,6 +27,7 @@ def application(workplace: Workplace, keys: Keys, tabs: Tabs) -> Guard:
             Route("/favicon.ico", icon),
             *table.ROUTES,
             *columns.ROUTES,
+            *column.ROUTES,
             *plan.ROUTES,
             *ledger.ROUTES,
             *run.ROUTES,

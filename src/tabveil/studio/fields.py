@@ -1,12 +1,11 @@
 """Rules of columns as forms, made from the list of column types: new types have one at once."""
 
+import re
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Any
-
-import yaml
 
 from tabveil.columns import RULES
 from tabveil.errors import InvalidInput
@@ -15,7 +14,9 @@ from tabveil.schema.drafts import alike, code_list
 from tabveil.studio.words import Words, words_for
 
 RARE = ("groups", "timezone", "format")  # shown last
-FOLLOWS = {"boolean": ("values", "other", "ordered", "groups")}  # from the type: not asked
+# Not asked: it follows from the type, or cells are not read.
+NOT_ASKED = {"boolean": ("values", "other", "ordered", "groups"), "follows": ("missing",)}
+DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Field:
     """One entry of a rule as a form shows it."""
 
     name: str
-    kind: str  # flag, choice, list, groups, map, or line
+    kind: str  # flag, choice, list, groups, map, column, or line
     words: Words
     text: str
     needed: bool
@@ -38,7 +39,7 @@ def fields_of(rule: Mapping[str, Any]) -> list[Field]:
     fields = []
     for name, about in declared.model_fields.items():
         kind, choices = _kind(name, about.annotation)
-        if name in ("type", *FOLLOWS.get(str(rule["type"]), ())) or kind == "fixed":
+        if name in ("type", *NOT_ASKED.get(str(rule["type"]), ())) or kind == "fixed":
             continue
         words = words_for(rule["type"], name, declared.wants(name, "given"))
         default = "" if about.is_required() else about.get_default(call_default_factory=True)
@@ -46,6 +47,15 @@ def fields_of(rule: Mapping[str, Any]) -> list[Field]:
         needed = about.is_required()
         fields.append(Field(name, kind, words, _text(kind, value), needed, choices))
     return sorted(fields, key=lambda field: (not field.needed, field.name in RARE))
+
+
+def typed(kind: str, texts: Mapping[str, str]) -> list[Field]:
+    """The fields of a type with what was typed into them, sense or not."""
+    return [
+        # A box that was not ticked is not sent.
+        replace(field, text=texts.get(field.name, "" if field.kind == "flag" else field.text))
+        for field in fields_of({"type": kind})
+    ]
 
 
 def rule_from(kind: str, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -57,7 +67,7 @@ def rule_from(kind: str, texts: Mapping[str, str]) -> dict[str, Any]:
         text = texts.get(field.name, "").strip()
         if field.kind == "flag":
             rule |= {field.name: True} if text else {}
-        elif text:
+        elif text and (field.needed or text != field.text):
             rule[field.name] = READ[field.kind](text)
         elif field.needed:
             rule[field.name] = TODO
@@ -85,7 +95,7 @@ def _kind(name: str, annotation: Any) -> tuple[str, tuple[str, ...]]:
     if origin is dict:
         many = typing.get_origin(typing.get_args(inner)[1]) is tuple
         return ("groups" if many else "map"), ()
-    kinds: dict[Any, str] = {tuple: "list", list: "list"}
+    kinds: dict[Any, str] = {tuple: "list", list: "list", str: "column" if name == "of" else "line"}
     return kinds.get(origin, "line"), ()
 
 
@@ -130,7 +140,7 @@ def _with_colons(text: str, wanted: str, hint: str) -> list[tuple[str, str]]:
 
 
 def _line(text: str) -> Any:
-    [value] = alike([text])
+    [value] = alike([text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text])
     return value
 
 
@@ -139,6 +149,7 @@ READ: dict[str, Callable[[str], Any]] = {
     "groups": _groups,
     "map": _map,
     "line": _line,
+    "column": str,
     "choice": str,
 }
 
@@ -155,7 +166,9 @@ def in_one_line(rule: Mapping[str, Any]) -> str:
         parts.append("bounds open" if both_open else f"{_or_open(low)} to {_or_open(high)}")
     if "values" in said:
         parts.append(_shortened(said.pop("values"), bool(rule.get("other"))))
+    signs = said.pop("missing", ())
     parts += [f"{name.replace('_', ' ')} {_plain(value)}" for name, value in said.items()]
+    parts += [f"{_plain(signs)} means missing"] if signs else []
     return "; ".join(parts)
 
 
@@ -172,5 +185,7 @@ def _or_open(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000)
-    return text.removesuffix("\n").removesuffix("\n...").removesuffix("...").strip()[:80]
+    """A value as people write it, cut where it is long."""
+    text = _text("map", value) if isinstance(value, dict) else str(value)
+    text = _text("list", value) if isinstance(value, list) else text
+    return text.replace("\n", ", ")[:80]

@@ -9,6 +9,7 @@ from tabveil.fitting.forecast import ColumnForecast, Expected
 from tabveil.schema import Schema
 
 MOST_IN_MAP = 24
+LONGEST, LETTER = 18, 3.5  # letters of a label in the map, and how wide one is
 BARS = 24
 WIDEST = 80.0  # bar
 WIDTH, HEIGHT = 640.0, 160.0
@@ -31,6 +32,17 @@ class Map:
     names: tuple[str, ...]
     cells: tuple[Cell, ...]
     left_out: int
+    most: float  # the error of the strongest colour
+
+    @property
+    def labels(self) -> list[str]:
+        """The names, long ones cut where they still can be told apart by most."""
+        return [f"{n[: LONGEST - 1]}…" if len(n) > LONGEST else n for n in self.names]
+
+    @property
+    def margin(self) -> float:
+        """The room for labels beside the squares, which are ten wide."""
+        return 4 + LETTER * max(map(len, self.labels))
 
 
 def map_of_pairs(expected: Expected) -> Map | None:
@@ -51,7 +63,7 @@ def map_of_pairs(expected: Expected) -> Map | None:
             (place[pair.second], place[pair.first]),
         )
     ]
-    return Map(names, tuple(cells), len(expected.columns) - len(names))
+    return Map(names, tuple(cells), len(expected.columns) - len(names), most)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from tabveil.privacy import DELTA
 from tabveil.schema import Schema
 from tabveil.schema.drafts import Draft, draft_of_names, taken_over
 from tabveil.sources import opened
-from tabveil.sources.address import ledger_beside
+from tabveil.sources.address import Address, ledger_beside
 from tabveil.sources.formats.csv import CsvFile
 from tabveil.sources.source import NAMELESS
 
@@ -37,7 +37,8 @@ class State:
     epsilon: float = 1.0
     delta: float = DELTA
     rows: int = ROWS
-    limit: float | None = None  # of the ledger, if it was set here
+    limit: float | None = None  # ε of the ledger's limit, if it was set here
+    limit_delta: float = DELTA
 
 
 class Stale(TabveilError):
@@ -129,34 +130,28 @@ class Workplace:
             raise InvalidInput("There is no such table here.", "Choose one on the first screen.")
         return found
 
-    def open_table(self, path: Path, *, header: bool = False) -> Project:
+    def open_table(self, data: str, *, header: bool = False) -> Project:
         """Begin with a table, or go on with it; of its file only the header is read.
 
         `header` says that the first line holds the names, odd as they look.
         """
-        path = path.expanduser().absolute()
-        known = self.tables().get(str(path))
+        address = Address.of(data).absolute()
+        known = self.tables().get(str(address))
         if known:
             return known
-        reader = opened(path)
-        if isinstance(reader, CsvFile) and reader.other_mark:
-            raise OtherMark(
-                f"The cells of {path.name} are not separated by commas.",
-                "Save it with commas, or have a copy made here.",
-            )
+        reader = opened(str(address))
+        if isinstance(reader, CsvFile) and reader.other_mark and not address.declared:
+            raise OtherMark(reader.what, reader.other_mark)
         if reader.in_doubt and not header:
             raise InDoubt(f"The first line of {reader.what} looks like data.", NAMELESS)
-        if len(set(reader.names)) < len(reader.names) or not all(reader.names):
-            raise InvalidInput(
-                f"The header of {path.name} has an empty name, or one name twice.",
-                "Give every column a name of its own.",
-            )
-        project = Project(self._free_folder(path))
-        project.write(State(str(path), str(ledger_beside(str(path))), draft_of_names(reader.names)))
+        require_names(reader.names, reader.what)
+        project = Project(self._free_folder(address.local.name))
+        ledger = ledger_beside(str(address)).absolute()
+        project.write(State(str(address), str(ledger), draft_of_names(reader.names)))
         return project
 
-    def _free_folder(self, path: Path) -> Path:
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.split(".")[0]).strip("-_")[:40] or "table"
+    def _free_folder(self, name: str) -> Path:
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name.split(".")[0]).strip("-_")[:40] or "table"
         for number in range(1, 10_000):
             folder = self.folder / (stem if number == 1 else f"{stem}-{number}")
             try:
@@ -167,8 +162,23 @@ class Workplace:
         raise InvalidInput("There are too many tables here.", "Name another folder with --out.")
 
 
+def require_names(names: Sequence[str], what: str) -> None:
+    """Refuse a header in which columns cannot be told apart."""
+    if len(set(names)) < len(names) or not all(names):
+        raise InvalidInput(
+            f"The header of {what} has an empty name, or one name twice.",
+            "Give every column a name of its own.",
+        )
+
+
 class OtherMark(TabveilError):
-    """Semicolons, tabs or bars stand between cells."""
+    """Something else than commas seems to stand between cells: is for the owner to say."""
+
+    def __init__(self, what: str, mark: str) -> None:
+        super().__init__(
+            f"By its first line, {what} is not separated by commas.", "Say how it is written."
+        )
+        self.mark = mark
 
 
 class InDoubt(TabveilError):

@@ -12,9 +12,10 @@ from urllib.parse import quote
 import uvicorn
 
 from tabveil.errors import InvalidInput
+from tabveil.sources.address import Address
 from tabveil.studio.app import application
 from tabveil.studio.guard import Keys
-from tabveil.studio.projects import InDoubt, Workplace
+from tabveil.studio.projects import InDoubt, OtherMark, Workplace
 from tabveil.studio.tabs import Tabs
 
 LOOPBACK = "127.0.0.1"
@@ -22,7 +23,7 @@ LOOPBACK = "127.0.0.1"
 
 def serve(
     workplace: Workplace,
-    data: Path | None,
+    data: str | None,
     schema: Path | None = None,
     *,
     port: int,
@@ -59,15 +60,16 @@ def serve(
         asyncio.run(_until_closed(server, tabs, place))
 
 
-def _home(workplace: Workplace, data: Path, schema: Path | None) -> str:
+def _home(workplace: Workplace, data: str, schema: Path | None) -> str:
     """Where a browser that comes in begins: at the table that was named."""
     try:
         project = workplace.open_table(data, header=schema is not None)
         if schema is not None:
             project.take_over(schema)
         return f"/{project.key}/table"
-    except InDoubt:
-        return f"/?path={quote(str(data.absolute()))}"  # the first screen will ask about its header
+    except (InDoubt, OtherMark):
+        # The first screen will ask about it.
+        return f"/?path={quote(str(Address.of(data).absolute()))}"
 
 
 async def _until_closed(server: uvicorn.Server, tabs: Tabs, place: socket.socket) -> None:

@@ -47,7 +47,7 @@ def plan_step(state: State) -> Step:
     words = ["plan", "--schema", "schema.yaml", "--epsilon", f"{state.epsilon:g}"]
     delta = "" if state.delta == DELTA else f", delta={state.delta!r}"
     return Step(
-        command(*words, "--rows", state.rows, *_delta(state)),
+        command(*words, "--rows", state.rows, *_delta(state.delta)),
         "from tabveil.fitting.forecast import forecast\n\n"
         f"plan = forecast(schema, {state.epsilon:g}, rows={state.rows}{delta})\n"
         "print(plan.error)",
@@ -63,10 +63,21 @@ def ledger_step(state: State) -> Step:
     )
 
 
+def limit_step(state: State, epsilon: float) -> Step:
+    """A limit for all fits on the table."""
+    return Step(
+        command("ledger", "new", state.ledger, "--epsilon", f"{epsilon:g}", *_delta(state.delta)),
+        "from tabveil.privacy import Budget, Ledger\n\n"
+        f"limit = Budget({epsilon:g}, {state.delta!r})\n"
+        f'Ledger.open({state.ledger!r}, "add-remove", limit).close()',
+    )
+
+
 def fit_words(state: State, schema: str, release: str) -> list[str]:
     """The command that spends, without the program."""
     return [
-        "fit", state.data, "--schema", schema, "--epsilon", f"{state.epsilon:g}", *_delta(state),
+        "fit", state.data, "--schema", schema, "--epsilon", f"{state.epsilon:g}",
+        *_delta(state.delta),
         "--ledger", state.ledger, "-o", release,
     ]  # fmt: skip
 
@@ -94,8 +105,8 @@ def release_step(rows: int = 1000, where: Sequence[str] = ()) -> Step:
     )
 
 
-def _delta(state: State) -> list[str]:
-    return [] if state.delta == DELTA else ["--delta", f"{state.delta:g}"]
+def _delta(delta: float) -> list[str]:
+    return [] if delta == DELTA else ["--delta", f"{delta:g}"]
 
 
 SHELL = """\
@@ -104,7 +115,8 @@ SHELL = """\
 # It spends ε = {epsilon:g} on the table, and adds that to the table's ledger.
 {bought}set -eu
 DATA=${{1:-{data}}}
-LEDGER=${{2:-"$DATA.ledger"}}
+LEDGER=${{2:-${{1:+"${{1%%\\?*}}.ledger"}}}}
+LEDGER=${{LEDGER:-{ledger}}}
 
 cat > schema.yaml <<'{end}'
 {schema}{end}
@@ -125,9 +137,10 @@ import sys
 {imports}
 import tabveil as tv
 from tabveil.fitting.forecast import forecast{privacy}
+from tabveil.sources.address import ledger_beside
 
 data = sys.argv[1] if len(sys.argv) > 1 else {data!r}
-ledger = sys.argv[2] if len(sys.argv) > 2 else f"{{data}}.ledger"
+ledger = sys.argv[2] if len(sys.argv) > 2 else str(ledger_beside(data))
 
 schema = tv.Schema.from_dict(
 {schema}
@@ -148,16 +161,18 @@ def shell_script(state: State, document: Draft) -> str:
     end = "SCHEMA"
     while end in schema:
         end += "_"
-    limit = f'[ -e "$LEDGER" ] || tabveil ledger new "$LEDGER" --epsilon {state.limit:g}\n' if (
-        state.limit
-    ) else ""  # fmt: skip
+    limit = ""
+    if state.limit:
+        words = " ".join(["--epsilon", f"{state.limit:g}", *_delta(state.limit_delta)])
+        limit = f'[ -e "$LEDGER" ] || tabveil ledger new "$LEDGER" {words}\n'
     return SHELL.format(
         epsilon=state.epsilon,
         data=shlex.quote(state.data),
+        ledger=shlex.quote(state.ledger),
         end=end,
         schema=schema,
         rows=state.rows,
-        delta="".join(f" {word}" for word in _delta(state)),
+        delta="".join(f" {word}" for word in _delta(state.delta)),
         limit=limit,
         bought=f"# Mind: {BOUGHT}\n" if document.get("found") else "",
     )
@@ -168,7 +183,8 @@ def python_script(state: State, document: dict[str, Any]) -> str:
     spelled = pprint.pformat(document, sort_dicts=False, width=92)
     limit = (
         "if not Path(ledger).exists():\n"
-        f'    Ledger.open(ledger, "add-remove", Budget({state.limit!r}, {DELTA!r})).close()'
+        f"    limit = Budget({state.limit!r}, {state.limit_delta!r})\n"
+        '    Ledger.open(ledger, "add-remove", limit).close()'
         if state.limit
         else ""
     )

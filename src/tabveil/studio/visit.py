@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tabveil.errors import InvalidInput, TabveilError
 from tabveil.report.words import amount, duration, few, percent, promised, size
+from tabveil.sources.address import Address
 from tabveil.studio.projects import Project, State, Workplace
 from tabveil.studio.steps import Step
 from tabveil.studio.tabs import Tabs
@@ -42,6 +43,11 @@ class Form:
     def text(self, name: str, otherwise: str = "") -> str:
         """One field without blanks around it."""
         return self.fields.get(name, [otherwise])[-1].strip()
+
+    @property
+    def last(self) -> dict[str, str]:
+        """Every field, with the last of what was given for it."""
+        return {name: texts[-1] for name, texts in self.fields.items()}
 
     def texts(self, name: str) -> list[str]:
         """All fields of one name."""
@@ -119,6 +125,7 @@ class Visit:
             state=state,
             steps=steps,
             screens=SCREENS,
+            file=Address.of(state.data),
             **known,
         )
 

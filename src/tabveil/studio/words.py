@@ -1,5 +1,6 @@
 """What the screens say about every choice: a plain name, what it means, and why it is asked."""
 
+import re
 from typing import NamedTuple
 
 
@@ -59,7 +60,7 @@ FIELDS = {
     ),
     "of": Words(
         "The column that decides",
-        "Its name, as in the header.",
+        "One that is described, by a list of values or as a number.",
         "This column is then never read: what it holds follows from the other one.",
     ),
     "map": Words(
@@ -69,7 +70,7 @@ FIELDS = {
     ),
     "cuts": Words(
         "Cuts",
-        "Where a number decides: 18, 65 makes three parts. List their values above.",
+        "Where a number decides: 18, 65 makes three parts. Leave empty where a list decides.",
         "Each cut belongs to the part above it.",
     ),
     "min": Words(
@@ -79,7 +80,7 @@ FIELDS = {
     ),
     "max": Words(
         "Largest",
-        "The most that could be: 120 for an age. Twice too much costs little.",
+        "The most that could be: 120 for an age, 500000 for a wage. Twice too much costs little.",
         "Numbers above are read as this one. The true largest number belongs to somebody.",
     ),
     "decimals": Words(
@@ -141,7 +142,23 @@ DAYS = {
         "Days after are read as this one. The true last day belongs to somebody.",
     ),
 }
-SPECIAL = {"date": DAYS, "datetime": DAYS}
+PARTS = {
+    "values": Words(
+        "Values of the parts",
+        "Where a number decides: one for each part, the lowest first: child, adult, old.",
+        "There is one more of them than there are cuts.",
+    ),
+}
+SPECIAL = {"date": DAYS, "datetime": DAYS, "follows": PARTS}
+
+
+def in_words(text: str, kind: str) -> str:
+    """What the library says about a column, in the words of its form."""
+    start, colon, rest = text.partition(": ")  # names of columns stand before the colon
+    rest = rest.replace("it is not nullable", "that was not allowed")
+    for field in ("min", "max"):
+        rest = re.sub(rf"\b{field}\b", words_for(kind, field, "").label, rest)
+    return start + colon + rest
 
 
 def words_for(kind: str, field: str, wanted: str) -> Words:

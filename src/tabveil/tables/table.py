@@ -7,6 +7,7 @@ alone.
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -54,12 +55,12 @@ class Domain:
         """The columns that all others are crossed with first: targets and strata."""
         return tuple(dict.fromkeys((*self.targets, *self.strata)))
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many codes each axis has."""
         return tuple(axis.size for axis in self.axes)
 
-    @property
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where each axis starts when all one-hot codes stand side by side."""
         return tuple(itertools.accumulate(self.sizes, initial=0))[:-1]
@@ -69,7 +70,7 @@ class Domain:
         """How wide all one-hot codes are side by side."""
         return sum(self.sizes)
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[int | None, ...]:
         """For each number, the axis that tells apart its special and missing values, if any."""
         places = {axis.name: place for place, axis in enumerate(self.axes)}

@@ -4,6 +4,7 @@ All rules below come from public things: the schema, ε and δ, and the (noisy o
 rows.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -382,7 +383,7 @@ class Default:
             CountedColumn(column.name, kind, len(column.labels), noise[purpose])
             for column, (kind, purpose) in zip(pairs.layout.columns, kinds, strict=True)
         )
-        cells = np.array([column.cells for column in columns])
+        cells = [column.cells for column in columns]
         chosen = self._noise_by_size(noise.get(pairs.name, np.inf), pairs.cells[len(columns) :])
         direct = {pairs.layout.queries[q][:2] for q in outline.with_targets}
         tables = {
@@ -402,13 +403,13 @@ class Default:
             memory=self.memory(task.domain),
             # Each step takes three products, of a multiplication and an addition each.
             multiplications=steps * relaxed * 6 * pairs.effort(outline.room(pairs)),
-            counts=sum(map(len, pairs.tables.counting.pieces)),
+            counts=pairs.tables.counting.counts,
         )
 
     def _noise_by_size(self, equal: float, cells: np.ndarray) -> Callable[[int], float]:
         """The noise in a table of so many cells, if with equal parts all had `equal` noise."""
         mean = float((cells.astype(float) ** self.by_size).mean()) if len(cells) else 1.0
-        return lambda size: equal * float(np.sqrt(mean / size**self.by_size))
+        return lru_cache(lambda size: equal * math.sqrt(mean / size**self.by_size))
 
     def _worthwhile(
         self, task: Task, pairs: Pairs, picks: np.ndarray, rho: Fraction, total: int

@@ -106,23 +106,9 @@ class CsvFile(Reader):
 
     @property
     def other_mark(self) -> str:
-        """What seems to separate cells instead of commas, by the header alone; empty if nothing."""
+        """What seems to separate cells instead, by the header alone; empty if nothing does."""
         alone = self.names[0] if len(self.names) == 1 else ""
         return next((mark for mark in OTHER_MARKS if mark in alone), "")
-
-    def copy_with_commas(self, copy: BinaryIO) -> None:
-        """Write the same rows with commas between cells, and points in numbers such as 3,5."""
-        with (
-            explained(f"{self.path} could not be copied.", self.advice),
-            self.path.open("rb") as file,
-        ):
-            text = io.TextIOWrapper(
-                self._unpacked(file), encoding="utf-8-sig", errors="replace", newline=""
-            )
-            written = io.TextIOWrapper(copy, encoding="utf-8", newline="")
-            rows = csv.reader(text, delimiter=self.other_mark)
-            csv.writer(written).writerows([_with_point(cell) for cell in row] for row in rows)
-            written.detach()  # flushed; whoever opened the file closes it
 
     def files_here(self) -> list[Path]:
         return [self.path]
@@ -170,10 +156,6 @@ def _with_points(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.Table.from_arrays(columns, table.column_names)
-
-
-def _with_point(cell: str) -> str:
-    return cell.replace(",", ".") if re.fullmatch(DECIMAL_COMMA, cell) else cell
 
 
 def looks_like_data(names: Sequence[str]) -> bool:

@@ -1,18 +1,18 @@
 """Columns: what is public about each, where that comes from, and whom the promise protects."""
 
+import json
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tabveil.checking import check_table
-from tabveil.columns import RULES
+from tabveil.checking import table_findings
 from tabveil.discovery import DELTA, found_document
 from tabveil.errors import InvalidInput
 from tabveil.schema import TODO, Schema, read_document, shown
-from tabveil.schema.drafts import bought_columns, filled, is_open, trouble_with
+from tabveil.schema.drafts import NAMING, bought_columns, filled, is_open, trouble_in, usable
 from tabveil.schema.importers import IMPORTERS
 from tabveil.sources import opened
 from tabveil.sources.drafting import draft_schema
@@ -20,13 +20,17 @@ from tabveil.sources.reader import Reader
 from tabveil.studio.fields import fields_of, in_one_line, rule_from
 from tabveil.studio.projects import Project, State
 from tabveil.studio.screens.ledger import after
-from tabveil.studio.steps import Step, command, schema_step
+from tabveil.studio.steps import command, schema_step
 from tabveil.studio.visit import Visit, answered
-from tabveil.studio.words import TYPES
+from tabveil.studio.words import TYPES, in_words
 
 OURS = "tabveil"  # a schema file of our own
 PRICE = 0.1  # ε of a search, unless the owner names another
 KEEP = ""  # of a choice about many columns: leave it as it is
+LISTED = ("categorical", "boolean")  # types of columns that can be targets and strata
+TAGS = {"targets": "target", "strata": "stratum"}
+
+Rule = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,25 @@ class Line:
     type: str
     public: str
     missing: bool
-    target: bool
+    tags: tuple[str, ...]
     origin: str  # open, wrong, bought, or how it was declared
     note: str
 
 
-def show(visit: Visit, found: list[tuple[int | None, str]] | None = None) -> Response:
+@dataclass(frozen=True)
+class Found:
+    """What an owner's check found: of which column, if of one, in words, in which share of rows."""
+
+    place: int | None
+    text: str
+    share: float
+
+
+def show(visit: Visit, found: list[Found] | None = None) -> Response:
     """All columns, one line each; `found` is what an owner's check has found."""
     state = visit.project.state()
     lines = lines_of(state)
+    kept = "\n".join(map(_spelled, state.draft.get("constraints", ())))
     return visit.screen(
         "columns",
         state,
@@ -59,6 +73,7 @@ def show(visit: Visit, found: list[tuple[int | None, str]] | None = None) -> Res
         tools=[OURS, *IMPORTERS],
         found=found,
         names=list(state.draft["columns"]),
+        constraints=visit.form.text("constraints", kept),
         search=search_words(state),
         delta=DELTA,
     )
@@ -66,33 +81,43 @@ def show(visit: Visit, found: list[tuple[int | None, str]] | None = None) -> Res
 
 def lines_of(state: State) -> list[Line]:
     """The columns with where their rules come from, and what is wrong with them."""
-    draft = state.draft
-    bought, targets = bought_columns(draft), set(draft.get("targets", ()))
-    unit = (draft.get("privacy") or {}).get("unit")
+    columns, bought = state.draft["columns"], bought_columns(state.draft)
+    trouble = trouble_in(columns)
+    origins = {name: state.origins.get(name, "declared") for name in columns}
+    origins |= dict.fromkeys(bought, "bought")
+    origins |= {name: "wrong" for name in trouble if not _waits(columns[name], columns)}
+    origins |= {name: "open" for name, rule in columns.items() if is_open(rule)}
+    named = {part: set(state.draft.get(part, ())) for part in NAMING}
+    unit = (state.draft.get("privacy") or {}).get("unit")
     return [
-        _line(place, name, rule, state, name in bought, name in targets, name == unit)
-        for place, (name, rule) in enumerate(draft["columns"].items())
+        Line(
+            place=place,
+            name=name,
+            type="" if rule["type"] == TODO else rule["type"],
+            public=in_one_line(rule),
+            missing=bool(rule.get("nullable")),
+            tags=tuple(TAGS[part] for part in NAMING if name in named[part]),
+            origin=origins[name],
+            note=_note(rule, columns, trouble.get(name), unit=name == unit),
+        )
+        for place, (name, rule) in enumerate(columns.items())
     ]
 
 
-def _line(
-    place: int,
-    name: str,
-    rule: dict[str, Any],
-    state: State,
-    bought: bool,
-    target: bool,
-    unit: bool,
-) -> Line:
-    problem = trouble_with(name, rule)
-    origin = state.origins.get(name, "declared")
-    origin = "bought" if bought else origin
-    origin = "open" if is_open(rule) else "wrong" if problem else origin
-    note = "" if problem is None or origin == "open" else problem.message.partition(": ")[2]
-    kind = "" if rule["type"] == TODO else rule["type"]
-    note = "says whose row it is" if unit and not note else note
-    missing = bool(rule.get("nullable"))
-    return Line(place, name, kind, in_one_line(rule), missing, target, origin, note)
+def _note(rule: Rule, columns: dict[str, Rule], problem: InvalidInput | None, *, unit: bool) -> str:
+    """What else is to be said of a column, in its line."""
+    if problem and not is_open(rule):
+        waits = f"waits for {rule.get('of')}"
+        return waits if _waits(rule, columns) else plain(problem, rule).message.partition(": ")[2]
+    if unit:
+        return "says whose row it is"
+    alone = isinstance(rule.get("values"), list) and len(rule["values"]) == 1
+    return "one value only: is that all?" if alone and not rule.get("other") else ""
+
+
+def _waits(rule: Rule, columns: dict[str, Rule]) -> bool:
+    """Whether a column follows from one that is not described yet."""
+    return is_open(columns.get(rule.get("of", ""), {}))
 
 
 def whole_trouble(state: State) -> InvalidInput | None:
@@ -109,60 +134,21 @@ def whole_trouble(state: State) -> InvalidInput | None:
     return None
 
 
-def edit(visit: Visit) -> Response:
-    """One column, with every choice explained."""
-    state = visit.project.state()
-    place, name = _column(visit, state)
-    kind = visit.form.text("type") or visit.asked.text("type")
-    rule = state.draft["columns"][name]
-    if visit.problem is not None:
-        rule = rule_from(kind, {n: v[-1] for n, v in visit.form.fields.items()})
-    elif kind in RULES and kind != rule["type"]:
-        rule = {"type": kind}
-    waiting = [line.place for line in lines_of(state) if line.origin in ("open", "wrong")]
-    return visit.screen(
-        "column",
-        state,
-        [_yaml_step(name, rule)],
-        place=place,
-        name=name,
-        rule=rule,
-        types=TYPES,
-        fields=fields_of(rule),
-        trouble=None if is_open(rule) else trouble_with(name, rule),
-        target=name in state.draft.get("targets", ()),
-        waiting=len([one for one in waiting if one != place]),
-        last=len(state.draft["columns"]) - 1,
-    )
+def plain(problem: InvalidInput, rule: Rule) -> InvalidInput:
+    """The same with the words of the form instead of those of the schema file."""
+    return InvalidInput(*(in_words(text, rule["type"]) for text in (problem.message, problem.hint)))
 
 
-def save(visit: Visit) -> Response:
-    """Keep what was said about one column; what cannot be is refused and nothing changes."""
-    form, kind = visit.form, visit.form.text("type")
-    with visit.project.change(form.version) as state:
-        place, name = _column(visit, state)
-        rule = rule_from(kind, {field: values[-1] for field, values in form.fields.items()})
-        _keep(state, name, rule)
-        _set_target(state, name, form.text("target") == "yes")
-    if form.text("then") == "next":
-        return visit.go("columns", _next_open(state, place))
-    return visit.go("columns", f"#column-{place}")
-
-
-def _keep(state: State, name: str, rule: dict[str, Any]) -> None:
-    """Write down a rule that is whole or still open; one that cannot be is refused."""
-    problem = None if is_open(rule) else trouble_with(name, rule)
-    if problem:
-        raise problem
-    if rule != state.draft["columns"][name]:
-        state.origins.pop(name, None)
-    state.draft["columns"][name] = rule
-
-
-def _next_open(state: State, after: int) -> str:
-    waiting = [line.place for line in lines_of(state) if line.origin in ("open", "wrong")]
-    later = [place for place in waiting if place > after] or waiting
-    return f"/{later[0]}" if later else "#whom"
+def keep(state: State, rules: dict[str, Rule]) -> None:
+    """Write down rules that are whole or still open; one that cannot be is refused."""
+    columns = state.draft["columns"] | rules
+    trouble = trouble_in(columns)
+    for name, rule in rules.items():
+        if name in trouble and not is_open(rule) and not _waits(rule, columns):
+            raise plain(trouble[name], rule)
+        if rule != state.draft["columns"][name]:
+            state.origins.pop(name, None)
+    state.draft["columns"] = columns
 
 
 def save_many(visit: Visit) -> Response:
@@ -173,11 +159,11 @@ def save_many(visit: Visit) -> Response:
         ticked = [names[int(place)] for place in form.texts("column") if place.isdigit()]
         if not ticked:
             raise InvalidInput("No column is ticked.", "Tick some, or open one by its name.")
-        for name in ticked:
-            rule = _changed(state.draft["columns"][name], visit)
-            _keep(state, name, rule)
-            if form.text("target") != KEEP:
-                _set_target(state, name, form.text("target") == "yes")
+        keep(state, {name: _changed(state.draft["columns"][name], visit) for name in ticked})
+        for part, name in product(NAMING, ticked):
+            answer = form.text(part)
+            wanted = name in state.draft.get(part, ()) if answer == KEEP else answer == "yes"
+            set_named(state, part, name, wanted)
     return visit.go("columns")
 
 
@@ -195,9 +181,13 @@ def _changed(rule: dict[str, Any], visit: Visit) -> dict[str, Any]:
     return rule_from(kind, texts)
 
 
-def _set_target(state: State, name: str, wanted: bool) -> None:
-    targets = [target for target in state.draft.get("targets", ()) if target != name]
-    state.draft["targets"] = [*targets, name] if wanted else targets
+def set_named(state: State, part: str, name: str, wanted: bool) -> None:
+    """Put a column on a list, or take it off; only what has a list of values can stand there."""
+    others = [other for other in state.draft.get(part, ()) if other != name]
+    wanted = wanted and state.draft["columns"][name]["type"] in LISTED
+    state.draft[part] = [*others, name] if wanted else others
+    if not state.draft[part]:
+        del state.draft[part]
 
 
 def save_people(visit: Visit) -> Response:
@@ -225,15 +215,28 @@ def save_people(visit: Visit) -> Response:
 
 def save_constraints(visit: Visit) -> Response:
     """What every row must obey, one rule a line."""
-    lines = [line.strip() for line in visit.form.text("constraints").splitlines() if line.strip()]
+    lines = [_read(line) for line in visit.form.text("constraints").splitlines() if line.strip()]
     with visit.project.change(visit.form.version) as state:
-        usable = {n: r for n, r in state.draft["columns"].items() if not trouble_with(n, r)}
+        state.draft.pop("constraints", None)
         if lines:
-            Schema.from_dict({"columns": usable, "constraints": lines})
-        state.draft["constraints"] = lines
-        if not lines:
-            del state.draft["constraints"]
+            Schema.from_dict(usable(state.draft) | {"constraints": lines})
+            state.draft["constraints"] = lines
     return visit.go("columns", "#constraints")
+
+
+def _spelled(constraint: Any) -> str:
+    """A rule as one line: a sentence, or a table of combinations as JSON."""
+    return constraint if isinstance(constraint, str) else json.dumps(constraint, ensure_ascii=False)
+
+
+def _read(line: str) -> Any:
+    try:
+        return json.loads(line) if line.lstrip().startswith("{") else line.strip()
+    except ValueError:
+        raise InvalidInput(
+            "A rule in braces is not written as JSON.",
+            'Such as {"columns": ["zip", "city"], "never": [[1, "Bern"]]}.',
+        ) from None
 
 
 def take_over(visit: Visit) -> Response:
@@ -321,37 +324,22 @@ def owners_check(visit: Visit) -> Response:
     problem = whole_trouble(state)
     if problem:
         raise problem
-    names = list(state.draft["columns"])
-    places = {f"Column {shown(name)}": place for place, name in enumerate(names)}
-    found = check_table(_reader(state), Schema.from_dict(state.draft))
-    return show(visit, [(places.get(line.split(": ")[0]), line) for line in found])
+    columns = state.draft["columns"]
+    places = {f"Column {shown(name)}": place for place, name in enumerate(columns)}
+    rules = list(columns.values())
+    found = []
+    for finding in table_findings(_reader(state), Schema.from_dict(state.draft)):
+        place = places.get(finding.text.split(": ")[0])
+        said = finding.text if place is None else in_words(finding.text, rules[place]["type"])
+        found.append(Found(place, said, finding.share))
+    return show(visit, found)
 
 
 def _reader(state: State) -> Reader:
     """The table, whose header the owner has seen and accepted."""
-    reader = opened(Path(state.data))
+    reader = opened(state.data)
     reader.in_doubt = False
     return reader
-
-
-def _column(visit: Visit, state: State) -> tuple[int, str]:
-    place, names = visit.request.path_params["place"], list(state.draft["columns"])
-    if place >= len(names):
-        raise InvalidInput("There is no such column.", "Choose one from the list.")
-    return place, names[place]
-
-
-def _yaml_step(name: str, rule: dict[str, Any]) -> Step:
-    import yaml
-
-    text = yaml.safe_dump(
-        {"columns": {name: rule}}, sort_keys=False, allow_unicode=True, default_flow_style=None
-    )
-    check = command("schema", "check", "DATA", "--schema", "schema.yaml")
-    return Step(
-        f"# in schema.yaml:\n{text}\n{check}",
-        f"rules = {{{name!r}: {rule!r}}}\nschema = tv.Schema.from_dict({{'columns': rules}})",
-    )
 
 
 ROUTES = [
@@ -363,6 +351,4 @@ ROUTES = [
     Route("/{table}/columns/guess", answered(guess, show), methods=["POST"]),
     Route("/{table}/columns/buy", answered(buy, show), methods=["POST"]),
     Route("/{table}/columns/check", answered(owners_check, show), methods=["POST"]),
-    Route("/{table}/columns/{place:int}", answered(edit)),
-    Route("/{table}/columns/{place:int}", answered(save, edit), methods=["POST"]),
 ]

@@ -8,10 +8,10 @@ from starlette.routing import Route
 
 from tabveil.discovery import DELTA as SEARCH_DELTA
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.privacy import DELTA, Budget, Ledger, Relation, epsilon_of
-from tabveil.privacy.balance import balance, epsilons_so_far, room_for, stated_delta
+from tabveil.privacy import Budget, Ledger, Relation, epsilon_of
+from tabveil.privacy.balance import balance, epsilons_so_far, purpose, room_for, stated_delta
 from tabveil.studio.projects import State
-from tabveil.studio.steps import Step, command, ledger_step
+from tabveil.studio.steps import ledger_step, limit_step
 from tabveil.studio.visit import Visit, answered
 
 
@@ -41,7 +41,7 @@ def account_of(state: State) -> Account | None:
     delta = stated_delta(ledger)
     so_far = epsilons_so_far(ledger, delta)
     charges = [
-        (c.when[:16].replace("T", " "), str(c.details.get("for", "")), c.what, epsilon)
+        (c.when[:16].replace("T", " "), str(c.details.get("for", "")), purpose(c.what), epsilon)
         for c, epsilon in zip(ledger.charges, so_far, strict=True)
     ]
     return Account(
@@ -89,7 +89,7 @@ def show(visit: Visit) -> Response:
         visit.problem = visit.problem or problem
     steps = [ledger_step(state)]
     if account is None and visit.problem is None:
-        steps = [_limit_step(state, 3.0)]
+        steps = [limit_step(state, 3.0)]
     return visit.screen("ledger", state, steps, account=account)
 
 
@@ -102,17 +102,9 @@ def set_limit(visit: Visit) -> Response:
                 "This table has a ledger already; a limit is set when one is begun.",
                 "Keep the sum below what you decided, or move the ledger away and begin anew.",
             )
-        Ledger.open(state.ledger, Relation.ADD_REMOVE, Budget(epsilon, DELTA)).close()
-        state.limit = epsilon
+        Ledger.open(state.ledger, Relation.ADD_REMOVE, Budget(epsilon, state.delta)).close()
+        state.limit, state.limit_delta = epsilon, state.delta
     return visit.go("ledger")
-
-
-def _limit_step(state: State, epsilon: float) -> Step:
-    return Step(
-        command("ledger", "new", state.ledger, "--epsilon", f"{epsilon:g}"),
-        "from tabveil.privacy import Budget, Ledger\n\n"
-        f'Ledger.open({state.ledger!r}, "add-remove", Budget({epsilon:g}, {DELTA!r})).close()',
-    )
 
 
 ROUTES = [

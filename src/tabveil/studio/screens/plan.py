@@ -10,28 +10,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tabveil.errors import InvalidInput
-from tabveil.fitting.forecast import Forecast, epsilon_for, forecast
-from tabveil.privacy import Budget, Risk, epsilon_within
+from tabveil.fitting.forecast import ROWS, Forecast, epsilon_for, forecast
+from tabveil.privacy import Budget, Risk, delta_warning, epsilon_within
+from tabveil.report.words import level
 from tabveil.schema import Schema
-from tabveil.schema.drafts import trouble_with
+from tabveil.schema.drafts import NAMING, usable
 from tabveil.studio.pictures import map_of_pairs, simulated
 from tabveil.studio.projects import State
 from tabveil.studio.steps import plan_step
 from tabveil.studio.visit import Form, Visit, answered
 
+WISHES = ("error", "risk")  # from which an ε can follow
 SMALLEST, LARGEST = 0.05, 20.0  # the ends of the slider
 STEPS = 120
-# In the words of docs/epsilon.md.
-LEVELS = (
-    (0.5, "very careful", "For very sensitive tables with very many rows."),
-    (1.5, "a good default", "For health, crime or income of people who can be named: no more."),
-    (3.0, "less careful", "For tables that nobody would look for people in."),
-    (5.0, "weak", "For small tables behind a contract, not for the open web."),
-    (10.0, "very weak", "Better than no proof, but hardly protection."),
-    (math.inf, "hardly any protection", "Do not call a release with this ε private."),
-)
-
-
 # What an expected error of cross-tables is good for.
 USES = (
     (0.03, "Close: counts, cross-tables and models come out much like those of the real table."),
@@ -57,18 +48,26 @@ class Outlook:
     found: Forecast
     schema: Schema
     left_out: int
+    warning: str
 
 
 def show(visit: Visit) -> Response:
-    """The whole screen."""
+    """The whole screen, with an ε that was asked for; it is proposed, and not kept yet."""
     state = visit.project.state()
+    steps, kept = [plan_step(state)], state.epsilon
+    asked = visit.asked if visit.problem is None else Form()
+    if asked.text("by"):
+        state.epsilon = _wanted(state, asked)
     outlook = None if _schema(_described(state)) is None else outlook_of(state)
     return visit.screen(
         "plan",
         state,
-        [plan_step(state)],
+        steps,
         slider=position(state.epsilon),
         last=STEPS,
+        proposed=asked.text("by"),
+        kept=kept,
+        wished={by: asked.text("wanted") if asked.text("by") == by else "" for by in WISHES},
         **_drawn(outlook, visit.asked),
     )
 
@@ -91,19 +90,13 @@ def save(visit: Visit) -> Response:
     return visit.go("plan")
 
 
-def choose(visit: Visit) -> Response:
-    """The other way round: from a wanted error or a tolerated risk to ε."""
-    form = visit.form
-    with visit.project.change(form.version) as state:
-        moved = _moved(state, form)
-        wanted = form.number("wanted", "What you wish for") / 100
-        if form.text("by") == "risk":
-            state.epsilon = epsilon_within(moved.delta, lambda risk: risk.guess <= wanted)
-        else:
-            schema = _planned(_described(state))
-            state.epsilon = epsilon_for(schema, wanted, rows=moved.rows, delta=moved.delta).epsilon
-        state.rows, state.delta = moved.rows, moved.delta
-    return visit.go("plan")
+def _wanted(state: State, asked: Form) -> float:
+    """The other way round: the ε for a wanted error or a tolerated risk."""
+    wanted = asked.number("wanted", "What you wish for") / 100
+    if asked.text("by") == "risk":
+        return epsilon_within(state.delta, lambda risk: risk.guess <= wanted)
+    schema = _planned(_described(state))
+    return epsilon_for(schema, wanted, rows=state.rows, delta=state.delta).epsilon
 
 
 def position(epsilon: float) -> int:
@@ -140,6 +133,7 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
     if expected and text.isdigit() and int(text) < len(columns):
         look = expected.columns[int(text)]
     return {
+        "assumed": ROWS,
         "picture": picture,
         "expected": expected,
         "use": next(words for most, words in USES if expected.error <= most) if expected else "",
@@ -159,22 +153,21 @@ def outlook_of(state: State) -> Outlook:
     schema = _planned(_described(state))
     budget = Budget(state.epsilon, state.delta)
     risk = Risk.of_spending(budget.rho, state.epsilon, state.delta)
-    level, advice = next((name, words) for most, name, words in LEVELS if state.epsilon <= most)
     return Outlook(
         state.epsilon,
-        level,
-        advice,
+        *level(state.epsilon),
         risk.guess,
         risk.caught(0.01),
         _forecast(_described(state), state.epsilon, state.delta, state.rows),
         schema,
         len(state.draft["columns"]) - len(schema.columns),
+        delta_warning(state.delta, state.rows),
     )
 
 
 def _described(state: State) -> str:
     """What a plan goes by, in one text that tells drafts apart."""
-    parts = ("columns", "targets", "privacy")
+    parts = ("columns", *NAMING, "privacy")
     return json.dumps({part: state.draft[part] for part in parts if part in state.draft})
 
 
@@ -188,25 +181,19 @@ def _planned(described: str) -> Schema:
 @lru_cache(maxsize=16)  # every move of the slider asks for the same one
 def _schema(described: str) -> Schema | None:
     """What can be planned for: the columns that are described; none if there is none yet."""
-    draft = json.loads(described)
-    columns = {
-        name: rule for name, rule in draft["columns"].items() if not trouble_with(name, rule)
-    }
-    targets = [name for name in draft.get("targets", ()) if name in columns]
     try:
-        return Schema.from_dict(draft | {"columns": columns, "targets": targets})
+        return Schema.from_dict(usable(json.loads(described)))
     except InvalidInput:
         return None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)  # each holds every pair of columns
 def _forecast(described: str, epsilon: float, delta: float, rows: int) -> Forecast:
     return forecast(_planned(described), epsilon, delta=delta, rows=rows)
 
 
 ROUTES = [
-    Route("/{table}/plan", answered(show)),
+    Route("/{table}/plan", answered(show, show)),
     Route("/{table}/plan", answered(save, show), methods=["POST"]),
-    Route("/{table}/plan/choose", answered(choose, show), methods=["POST"]),
     Route("/{table}/plan/picture", answered(picture)),
 ]

@@ -1,12 +1,15 @@
 """Run: what will be spent, asked once more; then progress, stop and go on."""
 
+from pathlib import Path
+
 from starlette.responses import Response
 from starlette.routing import Route
 
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.privacy import Budget, Promise, Protection, Relation
+from tabveil.privacy import Budget, Ledger, Promise, Protection, Relation, delta_warning
 from tabveil.report.words import promised
 from tabveil.schema import Schema
+from tabveil.sources import Source
 from tabveil.studio.fits import Fit, fit_named, fits_in, next_fit
 from tabveil.studio.pictures import curve
 from tabveil.studio.projects import State
@@ -23,6 +26,8 @@ def show(visit: Visit) -> Response:
     fits = fits_in(visit.project.folder)
     trouble = whole_trouble(state)
     ready = trouble is None
+    refusal = None if trouble else _refusal(state)
+    outlook = outlook_of(state) if ready else None
     account = None
     try:
         account = account_of(state)
@@ -33,14 +38,30 @@ def show(visit: Visit) -> Response:
         state,
         [fit_step(state)],
         trouble=trouble,
+        refusal=refusal,
+        warning=delta_warning(state.delta, state.rows),
         account=account,
         after=after(state) if visit.problem is None else None,
         promise=_promise(state) if ready else "",
-        found=outlook_of(state).found if ready else None,
+        found=outlook.found if outlook else None,
+        guess=outlook.guess if outlook else None,
         fits=[(fit, fit.progress()) for fit in fits],
         running=any(fit.running for fit in fits),
         curve=curve,
     )
+
+
+def _refusal(state: State) -> TabveilError | None:
+    """Why a fit of this schema would be refused, by header and ledger alone; none if it is not."""
+    schema, budget = Schema.from_dict(state.draft), Budget(state.epsilon, state.delta)
+    try:
+        Source.of(state.data, schema)
+        if Path(state.ledger).exists():
+            unit = Protection.of(Relation.ADD_REMOVE, schema.privacy).unit
+            Ledger.read(state.ledger).allowance(budget.rho, "This fit", unit=unit)
+    except TabveilError as problem:
+        return problem
+    return None
 
 
 def _promise(state: State) -> str:
@@ -53,7 +74,7 @@ def _promise(state: State) -> str:
 def begin(visit: Visit) -> Response:
     """Spend: write down the schema as it is, and start the fit."""
     with visit.project.change(visit.form.version) as state:
-        problem = whole_trouble(state)
+        problem = whole_trouble(state) or _refusal(state)
         if problem:
             raise problem
         if visit.form.text("sure") != "yes":

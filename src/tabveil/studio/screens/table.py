@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from starlette.requests import ClientDisconnect, Request
@@ -10,17 +11,21 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tabveil.errors import InvalidInput, TabveilError
-from tabveil.machine.files import atomic_write
 from tabveil.schema import key
+from tabveil.schema.drafts import draft_of_names, taken_over
 from tabveil.sources import Source, opened
+from tabveil.sources.address import Address
 from tabveil.sources.files import READABLE, opener_of
 from tabveil.sources.formats import FORMATS
 from tabveil.sources.formats.csv import CsvFile
-from tabveil.studio.projects import InDoubt, OtherMark
+from tabveil.studio.projects import InDoubt, OtherMark, require_names
 from tabveil.studio.steps import open_step
 from tabveil.studio.visit import Studio, Visit, answered
 
 LARGEST_UPLOAD = 1_000_000_000  # bytes; a larger file is named by its path and stays where it is
+# What may be declared about a CSV file, and the signs that may stand between cells.
+WRITTEN = ("separator", "decimal", "encoding")
+SEPARATORS = {",": "comma", ";": "semicolon", "tab": "tab", "|": "bar |"}
 LOOKED_AT = 10  # rows of an owner's look
 LONGEST_CELL = 60
 
@@ -32,7 +37,9 @@ def pick(visit: Visit) -> Response:
         here="",
         path=visit.form.text("path") or visit.asked.text("path"),
         in_doubt=isinstance(visit.problem, InDoubt),
-        other_mark=isinstance(visit.problem, OtherMark),
+        other_mark=visit.problem.mark if isinstance(visit.problem, OtherMark) else "",
+        written={name: visit.form.text(name) for name in WRITTEN},
+        separators=SEPARATORS,
         formats=", ".join(FORMATS),
         largest=LARGEST_UPLOAD,
         folder=str(visit.studio.workplace.folder),
@@ -46,21 +53,24 @@ def open_table(visit: Visit) -> Response:
     if not path:
         raise InvalidInput("No file was named.", READABLE)
     header = visit.form.text("header") == "yes"
-    visit.project = visit.studio.workplace.open_table(Path(path), header=header)
+    address = Address.of(path)
+    address = replace(address, declared=address.declared | _declared(visit))
+    visit.project = visit.studio.workplace.open_table(str(address), header=header)
     return visit.go("table")
 
 
-def copy_with_commas(visit: Visit) -> Response:
-    """Make a copy with commas between cells, and open that; the file itself is not changed."""
-    reader = opened(Path(visit.form.text("path")).expanduser())
-    if not isinstance(reader, CsvFile) or not reader.other_mark:
-        raise InvalidInput("This file needs no such copy.", "Open it by its path.")
-    dropped = visit.studio.workplace.folder / "dropped"
-    # what was dropped is a copy already, and is replaced
-    here = reader.path.parent == dropped and reader.path.suffix == ".csv"
-    copy = reader.path if here else _new_place(dropped, f"{reader.path.stem}.csv")
-    atomic_write(copy, reader.copy_with_commas)
-    visit.project = visit.studio.workplace.open_table(copy)
+def _declared(visit: Visit) -> dict[str, str]:
+    """How a CSV file is written, as far as that was said."""
+    return {name: text for name in WRITTEN if (text := visit.form.text(name))}
+
+
+def rewritten(visit: Visit) -> Response:
+    """Read the header again, with what is now said about how the file is written."""
+    with visit.project.change(visit.form.version) as state:
+        state.data = str(replace(Address.of(state.data), declared=_declared(visit)))
+        names = opened(state.data).names
+        require_names(names, state.data)
+        state.draft = taken_over(draft_of_names(names), state.draft)
     return visit.go("table")
 
 
@@ -112,19 +122,21 @@ async def _keep(request: Request, path: Path) -> None:
 def show(visit: Visit) -> Response:
     """What is known of the table without a look at its cells."""
     state = visit.project.state()
-    path = Path(state.data)
     return visit.screen(
         "table",
         state,
         [open_step(state)],
         names=list(state.draft["columns"]),
-        bytes=_size(path),
+        bytes=_size(Address.of(state.data)),
+        is_text=opener_of(Address.of(state.data).local.name) is CsvFile,
+        separators=SEPARATORS,
         folder=str(visit.project.folder),
     )
 
 
-def _size(path: Path) -> int | None:
-    """How large the file is, or all files of a folder; none if it is gone."""
+def _size(address: Address) -> int | None:
+    """How large the file is, or all files of a folder; none if it is gone, or on a server."""
+    path = address.local
     if path.is_dir():
         return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
     return path.stat().st_size if path.exists() else None
@@ -137,7 +149,7 @@ def look(visit: Visit) -> Response:
         raise InvalidInput(
             "Rows are shown to the owner of the table only.", "Tick the box if that is you."
         )
-    reader = opened(Path(state.data))
+    reader = opened(state.data)
     reader.in_doubt = False
     source = Source.whole(reader)
     rows = next(iter(source.batches(LOOKED_AT))).slice(0, LOOKED_AT)
@@ -159,8 +171,8 @@ def _cell(value: object) -> str:
 ROUTES = [
     Route("/", answered(pick)),
     Route("/open", answered(open_table, pick), methods=["POST"]),
-    Route("/commas", answered(copy_with_commas, pick), methods=["POST"]),
     Route("/upload", upload, methods=["POST"]),
     Route("/{table}/table", answered(show)),
+    Route("/{table}/written", answered(rewritten, show), methods=["POST"]),
     Route("/{table}/look", answered(look, show), methods=["POST"]),
 ]

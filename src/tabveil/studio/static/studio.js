@@ -10,6 +10,19 @@ addEventListener("pageshow", here);
 addEventListener("pagehide", () => navigator.sendBeacon(`/tab?name=${tab}&gone`));
 setInterval(here, 30000);
 
+// One at a time: what is asked for meanwhile is done once more at the end, with the newest values.
+function oneAtATime(work) {
+  let busy = false, again = false;
+  return async function run(about) {
+    if (busy) { again = true; return; }
+    busy = true;
+    await work(about).catch(() => {});
+    busy = false;
+    if (again) { again = false; run(about); }
+  };
+}
+const fragment = { headers: { "X-Fragment": "1" } };
+
 // Copy buttons.
 addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
@@ -19,10 +32,16 @@ addEventListener("click", async (event) => {
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 });
 
-// A choice that changes the rest of the form sends it.
-for (const select of all("[data-submit]")) {
-  select.addEventListener("change", () => select.form.requestSubmit());
-}
+// A choice that changes the rest of the form: that part is drawn anew, with what was typed; the focus stays.
+const renew = oneAtATime(async (select) => {
+  const sent = { ...fragment, method: "POST", body: new URLSearchParams(new FormData(select.form)) };
+  const answer = await fetch(select.dataset.renew, sent);
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html"), focused = document.activeElement.id;
+  for (const part of ["#fields", "aside"]) document.querySelector(part).replaceWith(fresh.querySelector(part));
+  byId(focused)?.focus();
+});
+addEventListener("change", (event) => { if (event.target.matches("[data-renew]")) renew(byId(event.target.id)); });
 
 // The list of columns: find by name, show by origin, tick all that are shown.
 function sift(list) {
@@ -43,19 +62,6 @@ for (const box of all("[data-all]")) {
     }
   });
 }
-
-// One at a time: what is asked for meanwhile is done once more at the end, with the newest values.
-function oneAtATime(work) {
-  let busy = false, again = false;
-  return async function run() {
-    if (busy) { again = true; return; }
-    busy = true;
-    await work().catch(() => {});
-    busy = false;
-    if (again) { again = false; run(); }
-  };
-}
-const fragment = { headers: { "X-Fragment": "1" } };
 
 // The plan: redrawn while the slider moves, kept when it rests.
 for (const form of all("[data-live]")) {
