@@ -58,7 +58,7 @@ def test_weights_agree_with_answers_that_hardly_carry_noise() -> None:
     wanted = np.array([0.7, 0.2, 0.1])
     [pick] = rows.pairs.alone([1])
     start = WeightedRows.start(rows, TOTAL, 0.0)
-    found = start.learnt([answer(rows, pick, wanted)], rows.tally(start.weights))
+    found = start.learnt([answer(rows, pick, wanted)], rows.tally(start.weights)).settled()
     np.testing.assert_allclose(shares_of(rows, found.weights, pick), wanted, atol=2e-3)
     assert np.isclose(found.weights.sum(), 1) and (found.weights > 0).all()
 
@@ -86,7 +86,7 @@ def test_tilted_weights_are_a_minimum_of_their_objective(noise: float, likeness:
         gap = (members.T @ weights - known.shares) / noise
         return float(likeness * (weights * np.log(weights / even)).sum() + gap @ gap / 2)
 
-    weights, _ = tilted(even, members, known, likeness, np.zeros(3))
+    weights, _ = tilted(even, members, known, likeness, np.zeros(3), 60)
     random = np.random.default_rng(0)
     for _ in range(20):
         other = weights * np.exp(0.05 * random.standard_normal(60))

@@ -38,7 +38,8 @@ NEARER = 0.4
 """From where to where, between the two, both are believed."""
 REFUTED = 400.0
 """How far apart, in squared standard errors, public rows and relaxed table must then have been."""
-STEPS = 40
+BETWEEN_ROUNDS, AT_THE_END = 30, 60
+"""Steps of the optimiser; each begins where the last one ended."""
 BATCH = 4096
 NEGLIGIBLE = 1e-3
 """Of the weight that a row begins with; a row of less is left out of a release."""
@@ -181,30 +182,33 @@ class WeightedRows:
             return self
         told = replace(self, answers=(*self.answers, *answers))
         agreed, differed = told._foretold(answers, relaxed)
-        weights, pulls = told._explaining(Known.of(told.answers, told.total))
-        return replace(
+        trusted = replace(
             told,
-            weights=weights,
-            pulls=pulls,
             agreed=FADING * self.agreed + agreed,
             differed=FADING * self.differed + differed,
         )
+        return trusted._explaining(BETWEEN_ROUNDS)
+
+    def settled(self) -> "WeightedRows":
+        """The same with weights found to the end."""
+        return self._explaining(AT_THE_END) if self.answers else self
 
     @property
     def refuted(self) -> bool:
         """Whether answers speak against these rows so clearly that none will be drawn from them."""
         return self.trust == 0 and self.differed > REFUTED
 
-    def _explaining(self, known: Known) -> tuple[np.ndarray, np.ndarray]:
+    def _explaining(self, steps: int) -> "WeightedRows":
         """Weights that agree with what is known; each public table as much as it is alike."""
-        pool, source = self.pool, self.pool.source
+        known, pool, source = Known.of(self.answers, self.total), self.pool, self.pool.source
         members = pool.memberships(known.picks)
-        tables = [members[source == table].mean(axis=0).A1 for table in range(source.max() + 1)]
-        expected = np.stack(tables, axis=1)
+        own = source[:, None] == np.arange(source.max() + 1)
+        expected = members.T @ (own / own.sum(axis=0))
         masses = _mixed(expected, known)
         alike = worth(expected @ masses, known, pool.pairs.cells[known.picks])
         pulls = np.pad(self.pulls, (0, len(known.shares) - len(self.pulls)))
-        return tilted(_even(source, masses), members, known, alike, pulls)
+        weights, pulls = tilted(_even(source, masses), members, known, alike, pulls, steps)
+        return replace(self, weights=weights, pulls=pulls)
 
     def beside(self, probabilities: np.ndarray, numbers: Binned) -> "Rowwise":
         """These rows and after them relaxed ones, each side with the weight that it is trusted."""
@@ -247,6 +251,7 @@ def tilted(
     known: Known,
     worth: float,
     pulls: Float[np.ndarray, " cells"],
+    steps: int,
 ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " cells"]]:
     """The weights that explain noisy shares best, and move little from where they start.
 
@@ -274,7 +279,7 @@ def tilted(
         pulls,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": STEPS, "maxcor": 20},
+        options={"maxiter": steps, "maxcor": 20},
     )
     return weights_at(found.x)[0], found.x
 

@@ -244,7 +244,7 @@ class Default:
         last = replace(self.effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
-        return replace(result, table=table)
+        return replace(result, table=table, public=result.public and result.public.settled())
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
