@@ -21,6 +21,7 @@ from src.utils import Dataset, Domain, get_per_round_budget_zCDP
 
 DELTA = 1e-9
 ROWS = 20_000
+PUBLIC = 2**15  # rows that get weights, as many as in this package
 
 
 def main() -> None:
@@ -36,7 +37,8 @@ def main() -> None:
     asked = options.parse_args()
     tables = Binned(asked.folder, asked.public)
     domain = Domain.fromdict(tables.sizes)
-    private, public = Dataset(tables.private, domain), Dataset(tables.public, domain)
+    drawn = tables.public.sample(min(PUBLIC, len(tables.public)), random_state=asked.seed)
+    private, public = Dataset(tables.private, domain), Dataset(drawn, domain)
     started = time.monotonic()
     # Left alone it takes the number of public rows for that of the private ones, and too little
     # noise.
