@@ -48,11 +48,12 @@ System = Callable[[State, float, int], Made]
 
 
 def ours(state: State, epsilon: float, seed: int) -> Made:
-    return _fitted(state, epsilon, seed, public=state.public)
-
-
-def without(state: State, epsilon: float, seed: int) -> Made:
-    return _fitted(state, epsilon, seed, public=None)
+    schema = tv.Schema.load(state.folder / "schema.yaml")
+    started = time.monotonic()
+    model = tv.RAPpp(schema, epsilon, delta=DELTA, seed=seed, public=state.public)
+    model.fit(state.folder / "train.parquet")
+    made = model.sample(ROWS, seed=seed)
+    return made, time.monotonic() - started
 
 
 def public_alone(state: State, epsilon: float, seed: int) -> Made:
@@ -92,11 +93,7 @@ def main() -> None:
     options.add_argument("--jam", nargs=2, metavar=("PYTHON", "CODE"))
     options.add_argument("--pmw", nargs=2, metavar=("PYTHON", "CODE"))
     asked = options.parse_args()
-    systems: dict[str, System] = {
-        "tabveil": ours,
-        "tabveil alone": without,
-        "public rows": public_alone,
-    }
+    systems: dict[str, System] = {"public rows": public_alone, "tabveil": ours}
     if asked.pmw:
         systems["PMW-Pub"] = outsider("pmw_public.py", *asked.pmw)
     if asked.jam:
@@ -116,15 +113,6 @@ def main() -> None:
                     with asked.out.open("a") as file:
                         file.write(json.dumps(line) + "\n")
                     print(json.dumps(line), flush=True)
-
-
-def _fitted(state: State, epsilon: float, seed: int, public: Path | None) -> Made:
-    schema = tv.Schema.load(state.folder / "schema.yaml")
-    started = time.monotonic()
-    model = tv.RAPpp(schema, epsilon, delta=DELTA, seed=seed, public=public)
-    model.fit(state.folder / "train.parquet")
-    made = model.sample(ROWS, seed=seed)
-    return made, time.monotonic() - started
 
 
 def _lines(path: Path) -> list[dict]:
