@@ -25,7 +25,8 @@ class Study:
 
     Every answer is a table with a line per estimate: its standard error, interval, p-value against
     zero, and whether it rests on measured tables. With `population=False` the answers are about
-    the people in the table alone, not about the population that they were drawn from.
+    the people in the table alone, not about the population that they were drawn from. `rows` says
+    how many synthetic rows to compute with; more of them make estimates no better, but smoother.
     """
 
     def __init__(
@@ -34,11 +35,13 @@ class Study:
         *,
         level: float = 0.95,
         population: bool = True,
+        rows: int | None = None,
         seed: int = 0,
     ) -> None:
         require_level(level)
         self.release = release if isinstance(release, Release) else load(release)
-        self.level, self.population, self.seed = level, population, seed
+        self.level, self.population = level, population
+        self.rows, self.seed = rows, seed
 
     def means(self, column: str, *, by: str | None = None) -> pd.DataFrame:
         """The mean of a column of numbers, of all rows or within the groups of another column."""
@@ -92,11 +95,15 @@ class Study:
         """Coefficients of a logistic regression of the last of two values (statsmodels)."""
         return self.estimated(statistics.logistic(self._frame, formula))
 
+    def is_number(self, column: str) -> bool:
+        """Whether a column has means and quantiles."""
+        return statistics.is_number(self._frame, column)
+
     @cached_property
     def pool(self) -> Pool:
         """The synthetic rows that statistics are computed from, before they are corrected."""
-        rows = int(np.clip(2 * counted_rows(self.release).rows, FEWEST, MOST))
-        return Pool(self.release, rows, self.seed)
+        wanted = int(np.clip(2 * counted_rows(self.release).rows, FEWEST, MOST))
+        return Pool(self.release, self.rows or wanted, self.seed)
 
     @property
     def _frame(self) -> pd.DataFrame:
