@@ -38,7 +38,8 @@ from tabveil.release import Release
 
 Ask = Callable[[pd.DataFrame], Statistic]
 TRUTH = 2_000_000  # simulated people that stand for the population
-REPLICATED = 4  # replicates, which take longest, in one of so many repetitions
+REPLICATED, MOST_REPLICATED = 10, 20_000  # replicates take longest: in few repetitions, of few rows
+POOL = 20_000  # synthetic rows that a study corrects
 Z = 1.96
 
 
@@ -175,7 +176,7 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
     found = list(by_study(release, population))
     asked_all = time.perf_counter()
     made = asked_all
-    if repetition % REPLICATED == 0:
+    if repetition % REPLICATED == 0 and rows <= MOST_REPLICATED:
         drawn = replicates(release, 10, seed=repetition)
         made = time.perf_counter()
         found += by_replicates(drawn, population)
@@ -198,7 +199,7 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
 
 
 def by_study(release: Release, population: Population) -> Iterator[dict]:
-    study = Study(release)
+    study = Study(release, rows=POOL)
     direct = direct_widths(release, population)
     for name, ask in questions(population).items():
         statistic = ask(study.pool.frame)

@@ -16,6 +16,7 @@ from tabveil.inference.rests import Rests, require_level, warn_of
 RESAMPLES = 5  # of each replicate
 PAIRS = 0.75  # taken as measured, where columns were measured two by two only
 TINY = 1e-300  # instead of no variance at all
+MANY = 1e6  # of which more make no difference
 
 Function = Callable[[Any], Any]
 
@@ -38,13 +39,13 @@ def estimate(
     """
     require_level(level)
     tried = Tried(replicates, statistic, resamples, np.random.default_rng(seed))
-    found, count = tried.values(), len(replicates)
+    found, count = tried.values, len(replicates)
     columns, sampling = tried.columns(), tried.sampling()
     measured = tried.measured(columns, sampling)
     between = np.maximum((1 + 1 / count) * found.var(axis=0, ddof=1), TINY)
     model = DOUBT**2 * len(tried.frames[0]) * sampling * (1 - measured)
     within = model + (sampling if population else 0.0)
-    freedom = (count - 1) * (1 + within / between) ** 2
+    freedom = (count - 1) * (1 + np.minimum(within / between, MANY)) ** 2
     centre, error = found.mean(axis=0), np.sqrt(within + between)
     wide = student.ppf((1 + level) / 2, freedom) * error
     parts = model / (within + between)
@@ -76,51 +77,44 @@ class Tried:
     def __post_init__(self) -> None:
         self.frames = [pd.DataFrame(table) for table in self.replicates.tables]
         self.names = [str(name) for name in self._series(self.frames[0]).index]
-
-    def values(self) -> np.ndarray:
-        """What it says of each replicate, [replicates, values]."""
-        return np.stack([self._of(frame) for frame in self.frames])
+        self.values = np.stack([self._of(frame) for frame in self.frames])  # of each replicate
 
     def sampling(self) -> np.ndarray:
         """The variance that comes from the people being a sample."""
-        return self._spread(lambda frame: self.random.integers(len(frame), size=len(frame)))
+        return self._spread(lambda frame: lambda: self.random.integers(len(frame), size=len(frame)))
 
     def columns(self) -> list[str]:
         """The columns that the function looks at: with cells drawn anew, it says another thing."""
-        frame = self.frames[0]
-        value, found = self._of(frame), []
+        frame, found = self.frames[0], []
         for name in frame.columns:
             anew = frame[name].iloc[self.random.integers(len(frame), size=len(frame))]
             other = self._of(frame.assign(**{name: anew.reset_index(drop=True)}))
-            if not np.allclose(other, value, rtol=1e-12, atol=0, equal_nan=True):
+            if not np.allclose(other, self.values[0], rtol=1e-12, atol=0, equal_nan=True):
                 found.append(name)
         return found
 
     def measured(self, columns: Collection[str], sampling: np.ndarray) -> np.ndarray:
         """How much of the variance measured cells decide: what is left if rows stay inside them."""
-        if self.replicates.cells(self.frames[0], columns) is None:
+        if not self.replicates.measures(columns):
             pairs = PAIRS if self.replicates.pairwise(columns) else 0.0
             return np.full(len(sampling), pairs)
-        return np.clip(1 - self._spread(self._inside(columns)) / np.maximum(sampling, TINY), 0, 1)
+        left = self._spread(lambda frame: self._inside(self.replicates.cells(frame, columns)))
+        return np.clip(1 - left / np.maximum(sampling, TINY), 0, 1)
 
-    def _inside(self, columns: Collection[str]) -> Callable[[pd.DataFrame], np.ndarray]:
-        def rows(frame: pd.DataFrame) -> np.ndarray:
-            cells = self.replicates.cells(frame, columns)
-            assert cells is not None
-            order = np.argsort(cells, kind="stable")
-            first = np.searchsorted(cells[order], cells[order], "left")
-            held = np.searchsorted(cells[order], cells[order], "right") - first
-            return order[first + np.floor(self.random.random(len(order)) * held).astype(int)]
+    def _inside(self, cells: np.ndarray) -> Callable[[], np.ndarray]:
+        """Draws for every row another of the same cell."""
+        order = np.argsort(cells, kind="stable")
+        first = np.searchsorted(cells[order], cells[order], "left")
+        held = np.searchsorted(cells[order], cells[order], "right") - first
+        return lambda: order[first + np.floor(self.random.random(len(order)) * held).astype(int)]
 
-        return rows
-
-    def _spread(self, rows: Callable[[pd.DataFrame], np.ndarray]) -> np.ndarray:
+    def _spread(self, drawn: Callable[[pd.DataFrame], Callable[[], np.ndarray]]) -> np.ndarray:
         """The variance over tables of rows that are drawn again from one replicate."""
         moved = []
-        for frame in self.frames:
-            value = self._of(frame)
+        for frame, value in zip(self.frames, self.values, strict=True):
+            rows = drawn(frame)
             for _ in range(self.resamples):
-                again = frame.iloc[rows(frame)].reset_index(drop=True)
+                again = frame.iloc[rows()].reset_index(drop=True)
                 moved.append((self._of(again) - value) ** 2)
         return np.mean(moved, axis=0)
 

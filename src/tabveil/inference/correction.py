@@ -6,6 +6,7 @@ See docs/proofs/inference.md for the derivation.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve
 
 from tabveil.inference.pool import Known
 from tabveil.inference.rests import Rests
@@ -57,7 +58,7 @@ def corrected(influence: np.ndarray, known: Known, people: float) -> Correction:
     towards = np.asarray(members.T @ influence) / rows
     expected = known.expected
     noise = np.diag(known.variances + TINY) + known.total_variance * np.outer(expected, expected)
-    weights = np.linalg.solve(gram + noise / FREEDOM**2, towards)
+    weights = solve(gram + noise / FREEDOM**2, towards, assume_a="pos")
     left = influence - members @ weights
     return Correction(
         shifts=weights.T @ (known.shares - expected),
@@ -70,7 +71,7 @@ def corrected(influence: np.ndarray, known: Known, people: float) -> Correction:
 
 def _measured(influence: np.ndarray, gram: np.ndarray, towards: np.ndarray) -> np.ndarray:
     """R² of each influence on the cells of measured tables."""
-    free = np.linalg.solve(gram + TINY * np.eye(len(gram)), towards)
+    free = solve(gram + TINY * np.eye(len(gram)), towards, assume_a="sym")
     explained = (towards * free).sum(axis=0)
     whole = (influence**2).mean(axis=0)
     return np.clip(np.divide(explained, whole, out=np.ones_like(whole), where=whole > 0), 0.0, 1.0)

@@ -81,11 +81,13 @@ class Replicates:
             for one, other in combinations(columns, 2)
         )
 
-    def cells(self, frame: pd.DataFrame, columns: Collection[str]) -> np.ndarray | None:
-        """Which measured cell of these columns each row is in; None if none holds them all."""
+    def measures(self, columns: Collection[str]) -> bool:
+        """Whether all of these columns were measured together."""
+        return any(measured.issuperset(columns) for measured in self.cuts)
+
+    def cells(self, frame: pd.DataFrame, columns: Collection[str]) -> np.ndarray:
+        """Which cell each row is in, as finely as these columns were measured together."""
         whole = [runs for measured, runs in self.cuts.items() if measured.issuperset(columns)]
-        if not whole:
-            return None
         found = np.zeros(len(frame), np.int64)
         for name in columns:
             starts = sorted({start for runs in whole for start in runs.get(name, ())})

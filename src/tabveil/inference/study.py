@@ -17,7 +17,7 @@ from tabveil.inference.rests import require_level, warn_of
 from tabveil.inference.statistics import Statistic
 from tabveil.release import Release, load
 
-FEWEST, MOST = 20_000, 200_000  # synthetic rows to compute with
+FEWEST, MOST = 20_000, 60_000  # synthetic rows to compute with
 
 
 class Study:
