@@ -127,7 +127,7 @@ def known_halves(shares: tuple[float, float], variance: float) -> Known:
 
 def test_a_share_that_was_measured_without_noise_is_what_was_measured() -> None:
     influence = np.repeat([0.5, -0.5], 500)[:, None]
-    found = corrected(influence, known_halves((0.7, 0.3), 0.0), people=100)
+    found = corrected(influence, known_halves((0.7, 0.3), 0.0), people=100, columns=1)
     assert found.shifts == pytest.approx([0.2], abs=1e-6)
     assert found.noise == pytest.approx([0.0], abs=1e-6)
     assert found.model == pytest.approx([0.0], abs=1e-6)
@@ -138,7 +138,7 @@ def test_where_nothing_was_measured_all_is_model() -> None:
     influence = np.random.default_rng(0).normal(size=(1000, 1))
     inside = np.repeat(np.eye(2), 500, axis=0)
     influence -= inside @ (inside.T @ influence / 500)  # the cells know nothing of it
-    found = corrected(influence, known_halves((0.7, 0.3), 1e-6), people=100)
+    found = corrected(influence, known_halves((0.7, 0.3), 1e-6), people=100, columns=1)
     assert found.measured == pytest.approx([0.0], abs=1e-6) and found.shifts == pytest.approx([0])
 
 

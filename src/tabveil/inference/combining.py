@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from tabveil.errors import InvalidInput
-from tabveil.inference.correction import DOUBT
+from tabveil.inference.correction import allowance
 from tabveil.inference.replicates import Replicates
 from tabveil.inference.rests import Rests, require_level, warn_of
 
@@ -43,7 +43,8 @@ def estimate(
     columns, sampling = tried.columns(), tried.sampling()
     measured = tried.measured(columns, sampling)
     between = np.maximum((1 + 1 / count) * found.var(axis=0, ddof=1), TINY)
-    model = DOUBT**2 * len(tried.frames[0]) * sampling * (1 - measured)
+    left = len(tried.frames[0]) * sampling * (1 - measured)
+    model = allowance(measured, len(columns)) * left
     within = model + (sampling if population else 0.0)
     freedom = (count - 1) * (1 + np.minimum(within / between, MANY)) ** 2
     centre, error = found.mean(axis=0), np.sqrt(within + between)

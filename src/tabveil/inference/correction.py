@@ -46,7 +46,16 @@ class Correction:
         return self.noise + self.model + (self.sampling if population else 0.0)
 
 
-def corrected(influence: np.ndarray, known: Known, people: float) -> Correction:
+def allowance(measured: np.ndarray, columns: int) -> np.ndarray:
+    """κ²: the variance that is allowed for each of what no answer speaks of.
+
+    Less where answers say nearly all of how columns hang together: inside small cells they hardly
+    do. A number alone may pile up at one end of a run however short that is.
+    """
+    return DOUBT**2 * (np.sqrt(1 - measured) if columns > 1 else np.ones_like(measured))
+
+
+def corrected(influence: np.ndarray, known: Known, people: float, columns: int) -> Correction:
     """The correction of statistics with these influences, [rows, statistics], of a pool's rows.
 
     With ψ the influence, D the memberships of rows in measured cells, g the gaps between noisy
@@ -60,12 +69,13 @@ def corrected(influence: np.ndarray, known: Known, people: float) -> Correction:
     noise = np.diag(known.variances + TINY) + known.total_variance * np.outer(expected, expected)
     weights = solve(gram + noise / FREEDOM**2, towards, assume_a="pos")
     left = influence - members @ weights
+    measured = _measured(influence, gram, towards)
     return Correction(
         shifts=weights.T @ (known.shares - expected),
         noise=(weights * (noise @ weights)).sum(axis=0),
         sampling=(influence**2).mean(axis=0) / people,
-        model=DOUBT**2 * (left**2).mean(axis=0),
-        measured=_measured(influence, gram, towards),
+        model=allowance(measured, columns) * (left**2).mean(axis=0),
+        measured=measured,
     )
 
 

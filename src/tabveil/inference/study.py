@@ -115,7 +115,8 @@ class Study:
     def estimated(self, found: Statistic) -> pd.DataFrame:
         """Any statistic of `pool.frame` whose influence is known, corrected by noisy answers."""
         people = counted_rows(self.release).rows
-        correction = corrected(found.influence, self.pool.known(found.columns), people)
+        known = self.pool.known(found.columns)
+        correction = corrected(found.influence, known, people, len(found.columns))
         deviations = correction.deviations(self.population)
         wide = norm.ppf((1 + self.level) / 2)
         low, value, high = (
