@@ -38,7 +38,7 @@ from tabveil.release import Release
 
 Ask = Callable[[pd.DataFrame], Statistic]
 TRUTH = 2_000_000  # simulated people that stand for the population
-REPLICATED, MOST_REPLICATED = 10, 20_000  # replicates take longest: in few repetitions, of few rows
+MOST_REPLICATED = 20_000  # people; replicates of more take minutes
 POOL = 20_000  # synthetic rows that a study corrects
 Z = 1.96
 
@@ -122,6 +122,12 @@ def main() -> None:
     options.add_argument("--epsilons", nargs="+", type=float, default=[0.3, 1.0, 5.0])
     options.add_argument("--repetitions", type=int, default=200)
     options.add_argument("--workers", type=int, default=1)
+    options.add_argument(
+        "--replicated",
+        type=int,
+        default=10,
+        help="replicates in one of so many repetitions; 0: none",
+    )
     options.add_argument("--beside", help="another synthesizer, such as mwem_pgm or aim")
     options.add_argument("--show", action="store_true", help="only the tables, of what is there")
     asked = options.parse_args()
@@ -176,7 +182,7 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
     found = list(by_study(release, population))
     asked_all = time.perf_counter()
     made = asked_all
-    if repetition % REPLICATED == 0 and rows <= MOST_REPLICATED:
+    if asked.replicated and repetition % asked.replicated == 0 and rows <= MOST_REPLICATED:
         drawn = replicates(release, 10, seed=repetition)
         made = time.perf_counter()
         found += by_replicates(drawn, population)
