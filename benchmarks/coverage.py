@@ -38,6 +38,7 @@ from tabveil.release import Release
 
 Ask = Callable[[pd.DataFrame], Statistic]
 TRUTH = 2_000_000  # simulated people that stand for the population
+DELTA = 1e-9
 MOST_REPLICATED = 20_000  # people; replicates of more take minutes
 POOL = 20_000  # synthetic rows that a study corrects
 Z = 1.96
@@ -189,7 +190,7 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
     found += naive(release.sample(rows, seed=repetition, kind="pandas"), population, "naive")
     if asked.beside:
         other = baseline_named(asked.beside)
-        synthetic = other.fit(people, population.schema, Budget(epsilon)).sample(rows)
+        synthetic = other.fit(people, population.schema, Budget(epsilon, DELTA)).sample(rows)
         found += naive(synthetic, population, asked.beside)
     lines = [{**line, "truth": truth[line["name"]]} for line in found]
     seconds = {
