@@ -17,10 +17,10 @@ tv.RAPpp(schema, epsilon=1.0).fit(people).save("census-release")
 study = inference.Study("census-release")
 print(study.means("age"))
 print(study.shares("education"))
-print(study.quantiles("hours", [0.5, 0.9]))
+print(study.quantiles("age", [0.5, 0.9]))
 print(study.difference("age", by="well_off", between=("yes", "no")))
 print(study.logistic("well_off ~ age"))
 
 # Any function of a table, from replicates.
 replicates = inference.replicates(study.release, 5, seed=0)
-print(inference.estimate(replicates, lambda t: (t["hours"] >= 40).mean()))
+print(inference.estimate(replicates, lambda t: t["age"].std() / t["age"].mean()))
