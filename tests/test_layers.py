@@ -23,16 +23,17 @@ MAY_IMPORT = {
     "queries": {"tables"},
     "curator": {"privacy", "queries", "tables"},
     "release": {"columns", "errors", "machine", "privacy", "schema", "tables"},
+    "inference": {"errors", "machine", "release", "schema", "tables"},
     "checking": {"release", "schema", "sources", "tables"},
     "metrics": {"columns", "errors", "schema", "sources", "tables"},
     "report": {
-        "columns", "errors", "machine", "metrics", "privacy", "release",
+        "columns", "errors", "inference", "machine", "metrics", "privacy", "release",
         "schema", "tables",
     },
     "cards": {"errors", "machine", "privacy", "release", "report"},
     "fitting": {
-        "columns", "curator", "engines", "errors", "privacy", "queries", "release", "report",
-        "schema", "sources", "tables",
+        "columns", "curator", "engines", "errors", "inference", "privacy", "queries", "release",
+        "report", "schema", "sources", "tables",
     },
     "audit": {
         "columns", "discovery", "fitting", "machine", "privacy", "release", "schema",
@@ -52,8 +53,8 @@ MAY_IMPORT = {
     },
     "cli": {
         "audit", "benchmark", "cards", "checking", "datasets", "discovery", "engines", "errors",
-        "fitting", "machine", "metrics", "privacy", "release", "report", "schema", "sources",
-        "studio",
+        "fitting", "inference", "machine", "metrics", "privacy", "release", "report", "schema",
+        "sources", "studio",
     },
 }  # fmt: skip
 
@@ -64,6 +65,10 @@ def modules() -> list[Path]:
         for path in SOURCE.rglob("*.py")
         if path.name not in ("__init__.py", "__main__.py") or path.parent != SOURCE
     )
+
+
+def modules_of(room: str) -> list[Path]:
+    return [path for path in modules() if room_of(path) == room]
 
 
 def room_of(path: Path) -> str:
@@ -143,6 +148,13 @@ def test_a_release_is_loaded_and_sampled_without_budgets_or_noise() -> None:
 
 def test_what_is_published_cannot_reach_the_curator_or_a_reader_of_rows() -> None:
     assert not {"curator", "sources", "engines"} & reachable("release")
+
+
+def test_inference_cannot_reach_the_curator_a_door_or_a_reader_of_rows() -> None:
+    modules = [path for path in modules_of("inference") if path.name != "__init__.py"]
+    reached = set().union(*(reachable_modules(f"inference/{path.name}") for path in modules))
+    assert "release/release.py" in reached
+    assert not {"curator", "sources", "engines", "privacy", "fitting"} & rooms(reached)
 
 
 def test_privacy_stands_on_its_own() -> None:

@@ -400,3 +400,22 @@ def test_a_first_line_that_looks_like_data_is_asked_about_and_never_quoted(
         monkeypatch.setattr("typer.confirm", lambda question, a=answer: asked.append(question) or a)
         assert run("schema", "init", "years.csv", "-o", f"{answer}.yaml").code == int(not answer)
     assert len(asked) == 2 and "CANARY" not in "".join(asked)
+
+
+def test_replicates_are_drawn_whole_or_not_at_all(run: Run, files: Path) -> None:
+    assert run(*FIT).code == 0
+    before = Path("people.csv.ledger").read_bytes()
+    made = run("replicate", "release", "-m", "3", "-o", "made", "--seed", "1")
+    assert made.code == 0 and "Wrote 3 tables" in made.out and "combine all" in made.out
+    assert sorted(path.name for path in Path("made").iterdir()) == [
+        "README.txt",
+        "replicate-01.csv",
+        "replicate-02.csv",
+        "replicate-03.csv",
+        "replicates.json",
+    ]
+    again = run("replicate", "release", "-m", "3", "-o", "made")
+    assert again.code == 1 and "exists already" in again.err
+    few = run("replicate", "release", "-m", "1", "-o", "one")
+    assert few.code == 1 and "two or more" in few.err and not Path("one").exists()
+    assert Path("people.csv.ledger").read_bytes() == before

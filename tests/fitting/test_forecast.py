@@ -186,3 +186,13 @@ def test_values_outside_of_declared_groups_are_planned_for_one_by_one() -> None:
     rule = {"type": "categorical", "values": list("abcdef"), "groups": {"north": list("abc")}}
     found = forecast(tv.Schema.from_dict({"columns": {"site": rule}}), 1.0)
     assert found.expected and found.expected.columns[0].cells == 4  # north, d, e and f
+
+
+def test_intervals_of_a_plan_are_never_narrower_than_without_noise_and_shrink_with_rows() -> None:
+    few, many = (forecast(CENSUS.schema(), 1.0, rows=rows) for rows in (2000, 200_000))
+    assert few.expected and many.expected
+    for one, other in zip(few.expected.columns, many.expected.columns, strict=True):
+        spread = 0.5 if one.kind == "categorical" else 1.0
+        assert one.interval > 1.96 * spread / 2000**0.5 and other.interval < one.interval
+    assert all(pair.interval > 1.96 / 200_000**0.5 for pair in many.expected.pairs)
+    assert "Interval ±" in summary_tables(few)[-2]

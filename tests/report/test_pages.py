@@ -13,9 +13,10 @@ import pytest
 import tabveil as tv
 from report.conftest import TINY, people
 from tabveil.columns import MISSING
-from tabveil.report import NOT_PRIVATE, SECTIONS, page
+from tabveil.report import NOT_PRIVATE, SECTIONS, page, sure
 from tabveil.report.about import columns_are
 from tabveil.report.evidence import Evidence, cramers_v
+from tabveil.report.page import Grid
 from tabveil.report.plot import drawable
 from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame
@@ -211,3 +212,12 @@ def test_numbers_are_written_for_people() -> None:
         "2.5 h",
         "22 MB",
     ]
+
+
+def test_the_page_says_how_sure_one_can_be(model: tv.RAPpp) -> None:
+    found = sure.section(Evidence(model.release_))
+    [grid] = [block for block in found.blocks if isinstance(block, Grid)]
+    assert {"age", "wage", "city", "income"} == set(grid.frame["column"])
+    assert set(grid.frame["rests on measured tables"]) <= {"yes", "partly", "no"}
+    pairs = sure.coefficients(Evidence(model.release_))
+    assert (pairs["width"] > 1.96 / 4000**0.5).all() and len(pairs)

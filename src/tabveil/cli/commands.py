@@ -21,6 +21,7 @@ COMMANDS = {
     "schema export": "schema.export_schema",
     "fit": "fit.fit",
     "sample": "sample.sample",
+    "replicate": "replicate.replicate",
     "evaluate": "evaluate.evaluate",
     "audit": "audit.audit",
     "report": "report.report",

@@ -50,28 +50,39 @@ PROGRAM = 700_000_000  # bytes that the program needs whatever the schema
 START = 5.0  # seconds: imports and compiled programs
 FLOPS = 2.5e11  # multiplications and additions a second on two ordinary cores
 READING, COUNTING = 1.5e-8, 5e-9  # seconds on two cores: to read a cell, to count a row once
+Z_95 = 1.96  # standard errors to each side of a 95 % interval
 SMALLEST, LARGEST = 1e-3, 100.0  # the ε between which `epsilon_for` searches
 
 
 @dataclass(frozen=True)
 class ColumnForecast:
-    """One column: how finely it is counted, noise per count as a share of all rows, its error."""
+    """One column: how finely it is counted, noise per count as a share of all rows, its error.
+
+    `interval` is half the width of a 95 % interval: of a share of one half, or of the mean of a
+    number in its standard deviations.
+    """
 
     name: str
     kind: str
     cells: int
     noise: float
     error: float
+    interval: float
 
 
 class PairForecast(NamedTuple):  # there are very many, and a tuple is made quickest
-    """One cross-table of two columns: its cells, noise on each if measured, its predicted error."""
+    """One cross-table of two columns: its cells, noise on each if measured, its predicted error.
+
+    `interval` is half the width of a 95 % interval of a coefficient of one on the other, both in
+    standard deviations, if the table is measured.
+    """
 
     first: str
     second: str
     cells: int
     noise: float
     error: float
+    interval: float
 
 
 @dataclass(frozen=True)
@@ -270,21 +281,49 @@ def _at_risk(risk: Risk) -> str:
 
 def _worst(found: Expected) -> list[Grid | str]:
     columns = Grid(
-        "column", "parts", "noise", "predicted error", box=SIMPLE, title="Columns, worst first"
+        "column",
+        "parts",
+        "noise",
+        "predicted error",
+        "interval ±",
+        box=SIMPLE,
+        title="Columns, worst first",
     )
     for column in sorted(found.columns, key=lambda c: -c.error)[:SHOWN]:
         columns.add_row(
-            column.name, str(column.cells), f"{column.noise:.3%}", f"{column.error:.3f}"
+            column.name,
+            str(column.cells),
+            f"{column.noise:.3%}",
+            f"{column.error:.3f}",
+            f"{column.interval:.3f}{' sd' if column.kind == 'numerical' else ''}",
         )
     if not found.pairs:
         return [columns]
     pairs = Grid(
-        "columns", "cells", "noise", "predicted error", box=SIMPLE, title="Pairs, worst first"
+        "columns",
+        "cells",
+        "noise",
+        "predicted error",
+        "interval ±",
+        box=SIMPLE,
+        title="Pairs, worst first",
     )
     for pair in sorted(found.pairs, key=lambda p: -p.error)[:SHOWN]:
         name = f"{pair.first} × {pair.second}"
-        pairs.add_row(name, f"{pair.cells:,}", f"{pair.noise:.3%}", f"{pair.error:.3f}")
-    return [columns, pairs]
+        pairs.add_row(
+            name,
+            f"{pair.cells:,}",
+            f"{pair.noise:.3%}",
+            f"{pair.error:.3f}",
+            f"{pair.interval:.3f}",
+        )
+    return [columns, pairs, INTERVALS]
+
+
+INTERVALS = (
+    "Interval ±: half a 95 % interval of a share of one half, of a mean in standard deviations "
+    "(sd), and of a coefficient between two columns, if their table is measured."
+)
 
 
 def _bottom_line(found: Expected, rounds: int) -> str:
@@ -303,7 +342,8 @@ def _expected(outlook: Outlook, rows: int) -> Expected:
     return Expected(
         columns=columns,
         pairs=tuple(
-            _pair(columns[i], columns[j], noise / rows) for (i, j), noise in outlook.tables.items()
+            _pair(columns[i], columns[j], noise / rows, rows)
+            for (i, j), noise in outlook.tables.items()
         ),
         candidates=outlook.candidates,
         measured=outlook.measured,
@@ -321,15 +361,22 @@ def _column(column: CountedColumn, rows: int) -> ColumnForecast:
         # A run is cut if it holds more than six times the noise of the next level (`learn_ranks`).
         unresolved = 6 * noise * float(LEVELS[0] / LEVELS[1]) ** 0.5
         error = min(UNKNOWN, UNRESOLVED * unresolved) + FLOOR_NUMBER
-    return ColumnForecast(column.name, column.kind, column.cells, noise, error)
+    wide = _interval(column.cells, noise, rows) / (2 if column.kind == "categorical" else 1)
+    return ColumnForecast(column.name, column.kind, column.cells, noise, error, wide)
 
 
-def _pair(one: ColumnForecast, two: ColumnForecast, noise: float) -> PairForecast:
+def _interval(cells: int, noise: float, rows: int) -> float:
+    """Half a 95 % interval of what has a variance of one: from noise in all cells, and sampling."""
+    return Z_95 * math.sqrt(cells * noise**2 + 1 / rows)
+
+
+def _pair(one: ColumnForecast, two: ColumnForecast, noise: float, rows: int) -> PairForecast:
     """A cross-table: what its two columns are off, and how they hang together."""
     cells = one.cells * two.cells
     surface = FLOOR_SURFACE if one.kind == two.kind == "numerical" else 0.0
     error = _pair_error(one.error, two.error, cells, noise, surface)
-    return PairForecast(one.name, two.name, cells, noise, error)
+    wide = _interval(cells, noise, rows)
+    return PairForecast(one.name, two.name, cells, noise, error, wide)
 
 
 @lru_cache(maxsize=4096)  # of many columns most are alike

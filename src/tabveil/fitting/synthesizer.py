@@ -44,6 +44,7 @@ from tabveil.tables.table import Codec
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tabveil.inference import Replicates
     from tabveil.report.page import Page
 
 Watch = Callable[[Status], None]
@@ -121,6 +122,12 @@ class RAPpp:
         return self._fitted().sample(
             rows, seed=seed, where=where, shares=shares, at_least=at_least, on=on
         )
+
+    def replicates(self, count: int = 20, *, seed: int | None = None) -> "Replicates":
+        """Tables that differ as much as noise leaves open, for `tabveil.inference`; free."""
+        from tabveil import inference
+
+        return inference.replicates(self._fitted(), count, seed=seed)
 
     def save(self, path: str | Path) -> None:
         """Write the release as a folder of JSON and npz."""

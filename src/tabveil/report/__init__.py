@@ -5,14 +5,25 @@ from typing import Any
 
 from tabveil.metrics import Watch, comparison_of, scored, silent
 from tabveil.release import Release
-from tabveil.report import about, budget, cite, columns, guarantee, measured, pairs, rules, tasks
+from tabveil.report import (
+    about,
+    budget,
+    cite,
+    columns,
+    guarantee,
+    measured,
+    pairs,
+    rules,
+    sure,
+    tasks,
+)
 from tabveil.report.evidence import Evidence
 from tabveil.report.internal import INTERNAL_SECTIONS, Inside
 from tabveil.report.page import Page, Section
 
 SECTIONS: list[Callable[[Evidence], Section | None]] = [
     part.section
-    for part in (about, guarantee, budget, columns, pairs, tasks, measured, rules, cite)
+    for part in (about, guarantee, budget, columns, pairs, sure, tasks, measured, rules, cite)
 ]
 FOOTER = (
     "Made by tabveil. This page fetches nothing and sends nothing; everything in it is in this "

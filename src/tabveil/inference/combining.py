@@ -1,0 +1,140 @@
+"""From the same statistic of several replicates to one estimate, by the rules for imputation."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from tabveil.errors import InvalidInput
+from tabveil.inference.correction import allowance
+from tabveil.inference.replicates import Replicates
+from tabveil.inference.rests import Rests, require_level, warn_of
+
+RESAMPLES = 5  # of each replicate
+PAIRS = 0.75  # taken as measured, where columns were measured two by two only
+TINY = 1e-300  # instead of no variance at all
+MANY = 1e6  # of which more make no difference
+
+Function = Callable[[Any], Any]
+
+
+def estimate(
+    replicates: Replicates,
+    statistic: Function,
+    *,
+    level: float = 0.95,
+    population: bool = True,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Any function of a table, such as `lambda t: t.wage.mean()`, with its standard error.
+
+    It may return a number, or several as a Series or a dict. Noise is seen in how replicates
+    differ, the choice of people in how resampled rows of each differ, and what was not measured in
+    how rows resampled inside measured cells do. With `population=False` the estimate is about the
+    people in the table alone.
+    """
+    require_level(level)
+    tried = Tried(replicates, statistic, resamples, np.random.default_rng(seed))
+    found, count = tried.values, len(replicates)
+    columns, sampling = tried.columns(), tried.sampling()
+    measured = tried.measured(columns, sampling)
+    between = np.maximum((1 + 1 / count) * found.var(axis=0, ddof=1), TINY)
+    left = len(tried.frames[0]) * sampling * (1 - measured)
+    model = allowance(measured, len(columns)) * left
+    within = model + (sampling if population else 0.0)
+    freedom = (count - 1) * (1 + np.minimum(within / between, MANY)) ** 2
+    centre, error = found.mean(axis=0), np.sqrt(within + between)
+    wide = student.ppf((1 + level) / 2, freedom) * error
+    parts = model / (within + between)
+    rests = [Rests.of(*both) for both in zip(measured.tolist(), parts.tolist(), strict=True)]
+    warn_of(tried.names, rests)
+    return pd.DataFrame(
+        {
+            "estimate": centre,
+            "standard_error": error,
+            "low": centre - wide,
+            "high": centre + wide,
+            "degrees_of_freedom": freedom,
+            "p_value": 2 * student.sf(np.abs(centre) / error, freedom),
+            "rests_on_measured": [r.value for r in rests],
+        },
+        index=pd.Index(tried.names, name="statistic"),
+    )
+
+
+@dataclass
+class Tried:
+    """A function of tables, and the replicates that it is tried on."""
+
+    replicates: Replicates
+    statistic: Function
+    resamples: int
+    random: np.random.Generator
+
+    def __post_init__(self) -> None:
+        self.frames = [pd.DataFrame(table) for table in self.replicates.tables]
+        self.names = [str(name) for name in self._series(self.frames[0]).index]
+        self.values = np.stack([self._of(frame) for frame in self.frames])  # of each replicate
+
+    def sampling(self) -> np.ndarray:
+        """The variance that comes from the people being a sample."""
+        return self._spread(lambda frame: lambda: self.random.integers(len(frame), size=len(frame)))
+
+    def columns(self) -> list[str]:
+        """The columns that the function looks at: with cells drawn anew, it says another thing."""
+        frame, found = self.frames[0], []
+        for name in frame.columns:
+            anew = frame[name].iloc[self.random.integers(len(frame), size=len(frame))]
+            other = self._of(frame.assign(**{name: anew.reset_index(drop=True)}))
+            if not np.allclose(other, self.values[0], rtol=1e-12, atol=0, equal_nan=True):
+                found.append(name)
+        return found
+
+    def measured(self, columns: Collection[str], sampling: np.ndarray) -> np.ndarray:
+        """How much of the variance measured cells decide: what is left if rows stay inside them."""
+        if not self.replicates.measures(columns):
+            pairs = PAIRS if self.replicates.pairwise(columns) else 0.0
+            return np.full(len(sampling), pairs)
+        left = self._spread(lambda frame: self._inside(self.replicates.cells(frame, columns)))
+        return np.clip(1 - left / np.maximum(sampling, TINY), 0, 1)
+
+    def _inside(self, cells: np.ndarray) -> Callable[[], np.ndarray]:
+        """Draws for every row another of the same cell."""
+        order = np.argsort(cells, kind="stable")
+        first = np.searchsorted(cells[order], cells[order], "left")
+        held = np.searchsorted(cells[order], cells[order], "right") - first
+        return lambda: order[first + np.floor(self.random.random(len(order)) * held).astype(int)]
+
+    def _spread(self, drawn: Callable[[pd.DataFrame], Callable[[], np.ndarray]]) -> np.ndarray:
+        """The variance over tables of rows that are drawn again from one replicate."""
+        moved = []
+        for frame, value in zip(self.frames, self.values, strict=True):
+            rows = drawn(frame)
+            for _ in range(self.resamples):
+                again = frame.iloc[rows()].reset_index(drop=True)
+                moved.append((self._of(again) - value) ** 2)
+        return np.mean(moved, axis=0)
+
+    def _of(self, frame: pd.DataFrame) -> np.ndarray:
+        found = self._series(frame)
+        if [str(name) for name in found.index] != self.names:
+            raise InvalidInput(
+                "The function gave values of other names for another replicate.",
+                "Name them all, also where a value does not occur: reindex, or .get(name, 0).",
+            )
+        return found.to_numpy()
+
+    def _series(self, frame: pd.DataFrame) -> pd.Series:
+        found = self.statistic(frame)
+        try:
+            index = None if hasattr(found, "__len__") else ["estimate"]
+            return pd.Series(found, index=index, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                "The function gave something that is no number.",
+                "Let it return a number, or a Series or dict of numbers.",
+            ) from None

@@ -1,0 +1,174 @@
+"""Estimates from a release: corrected by noisy answers, as wide as they must be, and honest."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as formulas
+
+from inference_people import PEOPLE, fitted, people
+from tabveil.errors import InvalidInput
+from tabveil.inference import ModelWarning, Study
+from tabveil.inference.correction import corrected
+from tabveil.inference.pool import Known, Pool, counted_rows
+from tabveil.release import Release
+
+STORED = Path(__file__).parents[1] / "release" / "stored"
+
+
+@pytest.fixture(scope="module")
+def study(release: Release) -> Study:
+    return Study(release)
+
+
+def covers(line: pd.DataFrame, truth: float, times: float = 2.0) -> bool:
+    """Whether the truth lies within the interval, stretched so that luck plays no part."""
+    [found] = line.to_dict("records")
+    return abs(found["estimate"] - truth) <= times * 1.96 * found["standard_error"]
+
+
+def test_means_shares_and_differences_are_near_what_is_true(study: Study) -> None:
+    assert covers(study.means("age"), 50)
+    assert covers(study.shares("sex").iloc[:1], 0.6)
+    assert covers(study.quantiles("age", [0.5]), 50)
+    assert covers(study.difference("wage", by="sex", between=("M", "F")), 20)
+    assert covers(study.correlation("age", "wage"), 7.5 / np.hypot(7.5, np.hypot(10, 9.8)))
+
+
+def test_coefficients_of_a_regression_are_near_what_is_true(study: Study) -> None:
+    found = study.linear("wage ~ age + sex")
+    assert covers(found.loc[["age"]], 0.5) and covers(found.loc[["sex[T.M]"]], 20)
+
+
+def test_a_logistic_regression_agrees_with_the_real_rows(study: Study) -> None:
+    rows = people(0).assign(rich=lambda t: (t["rich"] == "yes").astype(int))
+    real = formulas.logit("rich ~ age", rows).fit(disp=0).params
+    assert covers(study.logistic("rich ~ age").loc[["age"]], real["age"])
+
+
+def test_what_was_measured_directly_is_as_sure_as_the_noisy_answer_or_surer(study: Study) -> None:
+    [line] = study.shares("sex").iloc[:1].to_dict("records")
+    alone = next(m for m in study.release.measurements if m.query == "sex")
+    noise = alone.standard_error / counted_rows(study.release).rows
+    direct = np.hypot(noise, np.sqrt(0.6 * 0.4 / PEOPLE))
+    assert np.sqrt(0.6 * 0.4 / PEOPLE) * 0.98 < line["standard_error"] <= 1.02 * direct
+    assert line["rests_on_measured"] == "yes"
+
+
+def test_about_the_people_themselves_an_interval_is_narrower(release: Release) -> None:
+    population, table = Study(release), Study(release, population=False)
+    wide, narrow = (s.means("age")["standard_error"].iloc[0] for s in (population, table))
+    assert narrow < wide
+
+
+def test_a_wider_level_gives_a_wider_interval(release: Release) -> None:
+    [narrow], [wide] = (
+        (s.means("age")["high"] - s.means("age")["low"]).tolist()
+        for s in (Study(release, level=0.8), Study(release, level=0.99))
+    )
+    assert narrow < wide
+
+
+def test_what_was_not_measured_is_said_to_be_the_models_and_made_wide(release: Release) -> None:
+    alone = [m for m in release.measurements if len(m.sides) < 2]
+    blind = Study(replace(release, measurements=tuple(alone)))
+    with pytest.warns(ModelWarning, match="no measured table speaks about this"):
+        found = blind.difference("wage", by="city", between=("a", "b"))
+    known = Study(release).difference("wage", by="sex")
+    assert found["rests_on_measured"].tolist() == ["no"]
+    assert found["standard_error"].iloc[0] > 3 * known["standard_error"].iloc[0]
+    assert covers(found, 0.0)
+
+
+def test_what_was_measured_brings_no_warning(study: Study) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ModelWarning)
+        study.shares("city")
+        study.means("age", by="rich")
+
+
+def test_several_answers_about_the_same_cells_count_by_their_precision(release: Release) -> None:
+    pool = Pool(release, 2000)
+    known = pool.known(["sex"])
+    about = [m for m in release.measurements if "sex" in [side.name for side in m.sides]]
+    assert len(about) > 1 and len(known.shares) == 2
+    added = [m.standard_error**2 * m.counts.size / 2 for m in about]
+    assert known.variances[0] * counted_rows(release).rows ** 2 == pytest.approx(
+        1 / sum(1 / variance for variance in added)
+    )
+
+
+def test_intervals_hold_what_is_true_as_often_as_they_say() -> None:
+    """Twelve releases, five statistics each: 95 in 100, so less than 51 of 60 is no bad luck."""
+    truths = {"age": 50.0, "sex: F": 0.6, "city: a": 0.5, "city: b": 0.3, "city: c": 0.2}
+    held = 0
+    for seed in range(1, 13):
+        study = Study(fitted(seed, epsilon=0.5).release_)
+        lines = pd.concat([study.means("age"), study.shares("sex"), study.shares("city")])
+        held += sum(
+            lines.loc[name, "low"] <= true <= lines.loc[name, "high"]
+            for name, true in truths.items()
+        )
+    assert held >= 51
+
+
+# -- the correction itself -------------------------------------------------------------------------
+
+
+def known_halves(shares: tuple[float, float], variance: float) -> Known:
+    members = np.repeat(np.eye(2), 500, axis=0)
+    from scipy.sparse import csr_matrix
+
+    return Known(csr_matrix(members), np.array(shares), np.full(2, variance), 0.0)
+
+
+def test_a_share_that_was_measured_without_noise_is_what_was_measured() -> None:
+    influence = np.repeat([0.5, -0.5], 500)[:, None]
+    found = corrected(influence, known_halves((0.7, 0.3), 0.0), people=100, columns=1)
+    assert found.shifts == pytest.approx([0.2], abs=1e-6)
+    assert found.noise == pytest.approx([0.0], abs=1e-6)
+    assert found.model == pytest.approx([0.0], abs=1e-6)
+    assert found.sampling == pytest.approx([0.25 / 100])
+
+
+def test_where_nothing_was_measured_all_is_model() -> None:
+    influence = np.random.default_rng(0).normal(size=(1000, 1))
+    inside = np.repeat(np.eye(2), 500, axis=0)
+    influence -= inside @ (inside.T @ influence / 500)  # the cells know nothing of it
+    found = corrected(influence, known_halves((0.7, 0.3), 1e-6), people=100, columns=1)
+    assert found.measured == pytest.approx([0.0], abs=1e-6) and found.shifts == pytest.approx([0])
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda s: s.means("agee"), "no column agee.*Did you mean"),
+        (lambda s: s.means("sex"), "no column of numbers"),
+        (lambda s: s.shares(), "No column was named"),
+        (lambda s: s.quantiles("age", [50]), "50 is no level"),
+        (lambda s: s.difference("age", by="city"), "between two groups of city"),
+        (lambda s: s.linear("age ~ nonsense"), "cannot be read"),
+        (lambda s: s.linear("city ~ age"), "more than two values"),
+        (lambda s: Study(s.release, level=95), "95 is no level"),
+        (lambda s: Study("nowhere"), "is not a release"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_in_one_line(asked, said, study: Study) -> None:
+    with pytest.raises(InvalidInput, match=f"(?s){said}"):
+        asked(study)
+
+
+@pytest.mark.parametrize("folder", sorted(STORED.iterdir()), ids=lambda folder: folder.name)
+def test_releases_of_version_0_1_can_be_asked_too(folder: Path) -> None:
+    study = Study(folder)
+    column = next(iter(study.release.schema.categories))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        found = study.shares(column)
+    assert found["estimate"].sum() == pytest.approx(1, abs=0.3)
