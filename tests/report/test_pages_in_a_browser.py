@@ -12,7 +12,17 @@ pytestmark = pytest.mark.xdist_group("browser")  # one browser and one set of pa
 
 PAGES = ("releasable", "internal", "plan")
 SECTIONS = {
-    "releasable": {"about", "guarantee", "ledger", "columns", "pairs", "tasks", "measured", "cite"},
+    "releasable": {
+        "about",
+        "guarantee",
+        "ledger",
+        "columns",
+        "pairs",
+        "sure",
+        "tasks",
+        "measured",
+        "cite",
+    },
     "internal": {"summary", "columns", "pairs", "queries", "models", "diversity", "attacks"},
     "plan": {"overview", "risk", "spending", "columns", "pairs"},
 }
