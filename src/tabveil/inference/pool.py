@@ -13,8 +13,6 @@ from scipy.sparse import csr_matrix, hstack
 from tabveil.release import Release
 from tabveil.release.output import as_kind
 from tabveil.tables.measurement import Measurement
-from tabveil.tables.numbers import Binned
-from tabveil.tables.placement import GRID
 from tabveil.tables.sides import ByColumn, Side
 from tabveil.tables.table import Codec, Table
 
@@ -173,7 +171,7 @@ class Pool:
         number = domain.numerical.index(side.column)
         numbers, axis = self._table.numbers[:, number], domain.kinds[number]
         intervals = [place for place, part in enumerate(side.parts) if not isinstance(part, str)]
-        bins = self._bins(number)
+        bins = self.release.numbers.edges(number)
         if not runs and bins is not None and len(bins) + 1 == len(intervals):
             inside = np.searchsorted(bins, self._positions[:, number], "right")
             found = np.array(intervals)[inside]
@@ -187,11 +185,6 @@ class Pool:
         special = np.array([-1, *(_place(name, side.parts) for name in domain.special(number))])
         kinds = self._table.codes[:, axis]
         return np.where(kinds > 0, special[kinds], found)
-
-    def _bins(self, number: int) -> np.ndarray | None:
-        """The grid positions between the bins of a number, where the release has bins."""
-        numbers = self.release.numbers
-        return np.rint(numbers.ends[number][0][1:] * GRID) if isinstance(numbers, Binned) else None
 
     @cached_property
     def _table(self) -> Table:

@@ -39,6 +39,10 @@ class RelaxedNumbers(ABC):
     def read(cls, content: Mapping[str, Any], *arrays: np.ndarray) -> Self:
         """The numbers that `to_dict` and `to_arrays` wrote."""
 
+    def edges(self, column: int) -> np.ndarray | None:
+        """The grid positions between the bins of a number, where it has bins."""
+        return None
+
     @abstractmethod
     def fits(self, columns: int, rows: int) -> bool:
         """Whether these are whole numbers of so many columns and rows; a file may say anything."""
@@ -122,8 +126,12 @@ class Binned(RelaxedNumbers):
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {"chances": self.chances}
 
+    def edges(self, column: int) -> np.ndarray:
+        low, _ = self.ends[column]
+        return np.rint(low[1:] * GRID).astype(int)
+
     def to_dict(self) -> dict[str, Any]:
-        edges = [np.rint(low[1:] * GRID).astype(int).tolist() for low, _ in self.ends]
+        edges = [self.edges(column).tolist() for column in range(len(self.ends))]
         return {"kind": self.kind, "edges": edges}
 
     @classmethod
@@ -177,6 +185,9 @@ class Mixed(RelaxedNumbers):
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return self.placed.to_arrays() | self.binned.to_arrays()
+
+    def edges(self, column: int) -> np.ndarray:
+        return self.binned.edges(column)
 
     def to_dict(self) -> dict[str, Any]:
         return self.binned.to_dict() | {"kind": self.kind}
