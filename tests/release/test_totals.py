@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tabveil as tv
+from tabveil.fitting.forecast import forecast
 from tabveil.release.totals import Held, holding
 from tabveil.schema.totals import Total
 from tabveil.sources import read_totals
@@ -98,6 +99,17 @@ def test_columns_with_totals_are_not_paid_for_again() -> None:
         for s in (plain, told)
     ]
     assert asked == ["measuring 2 cross-tables", "measuring 1 cross-tables"]
+
+
+def test_a_plan_knows_what_totals_save() -> None:
+    told = schema_with(
+        {"columns": ["sex", "town"], "shares": {"F": {"a": 0.5}, "M": {"b": 0.3, "missing": 0.2}}}
+    )
+    plain, saved = (forecast(schema, 0.5, rows=2000) for schema in (schema_with(), told))
+    assert plain.expected and saved.expected
+    errors = [{c.name: c.error for c in p.expected.columns} for p in (plain, saved) if p.expected]
+    assert errors[1]["sex"] < 0.1 * errors[0]["sex"] and errors[1]["town"] < errors[0]["town"]
+    assert saved.error < plain.error
 
 
 @pytest.mark.parametrize(

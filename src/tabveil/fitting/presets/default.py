@@ -377,11 +377,14 @@ class Default:
         rows: int,
     ) -> Outlook:
         noise = {p.purpose: p.noise for p in purchases if p.noise is not None}
-        kinds = [("categorical", COLUMNS)] * pairs.categorical
-        kinds += [("numerical", DISTRIBUTIONS)] * len(task.domain.numerical)
+        kinds = [
+            ("categorical", noise[COLUMNS] if column in outline.columns else EXACT)
+            for column in range(pairs.categorical)
+        ]
+        kinds += [("numerical", noise[DISTRIBUTIONS]) for _ in task.domain.numerical]
         columns = tuple(
-            CountedColumn(column.name, kind, len(column.labels), noise[purpose])
-            for column, (kind, purpose) in zip(pairs.layout.columns, kinds, strict=True)
+            CountedColumn(column.name, kind, len(column.labels), scale)
+            for column, (kind, scale) in zip(pairs.layout.columns, kinds, strict=True)
         )
         cells = [column.cells for column in columns]
         chosen = self._noise_by_size(noise.get(pairs.name, np.inf), pairs.cells[len(columns) :])
@@ -393,6 +396,8 @@ class Default:
             noise.get(WITH_TARGETS, np.inf), pairs.cells[outline.with_targets]
         )
         tables |= {(i, j): min(tables[i, j], together(cells[i] * cells[j])) for i, j in direct}
+        told = [pairs.layout.queries[q] for answer in outline.given for q in answer.picks]
+        tables |= {(q.one, q.other): EXACT for q in told if not q.alone and not q.group}
         steps = self.effort.steps(len(outline.plan.rounds))
         relaxed = self.effort.rows_for(task.strength(rows))
         return Outlook(
