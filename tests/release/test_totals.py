@@ -108,7 +108,7 @@ def test_a_plan_knows_what_totals_save() -> None:
     plain, saved = (forecast(schema, 0.5, rows=2000) for schema in (schema_with(), told))
     assert plain.expected and saved.expected
     errors = [{c.name: c.error for c in p.expected.columns} for p in (plain, saved) if p.expected]
-    assert errors[1]["sex"] < 0.1 * errors[0]["sex"] and errors[1]["town"] < errors[0]["town"]
+    assert errors[1]["sex"] < 0.3 * errors[0]["sex"] and errors[1]["town"] < errors[0]["town"]
     assert saved.error < plain.error
 
 
