@@ -93,6 +93,16 @@ def test_columns_that_a_public_table_lacks_are_learnt_from_private_rows() -> Non
     assert abs(sample.wage.isna().mean() - real.wage.isna().mean()) < 0.05
 
 
+def test_a_value_that_no_public_row_has_is_learnt_all_the_same() -> None:
+    everybody = people(20_000, 1)
+    real, others = everybody[everybody.town == "a"].head(3000), everybody[everybody.town != "a"]
+    for epsilon in (0.3, 2.0):
+        sample = fitted(real, others, epsilon).sample(4000, seed=0)
+        assert (sample.town == "a").mean() > 0.85
+        shares = [frame.sex.value_counts(normalize=True) for frame in (real, sample)]
+        assert shares[0].sub(shares[1], fill_value=0).abs().max() < 0.15
+
+
 def test_values_that_do_not_fit_are_mapped_by_the_rules_of_the_schema() -> None:
     odd = pd.DataFrame({"sex": ["F", "??"], "age": [500.0, -3.0], "town": ["a", "z"]})
     [table] = public_tables(odd, SCHEMA, 0)

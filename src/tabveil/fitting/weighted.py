@@ -4,7 +4,7 @@ Of all weights that explain the answers, the nearest to the public table in rela
 was not measured stays as it is there. Sees noisy answers and public rows alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -41,6 +41,8 @@ REFUTED = 400.0
 BETWEEN_ROUNDS, AT_THE_END = 30, 60
 """Steps of the optimiser; each begins where the last one ended."""
 BATCH = 4096
+SELDOM, COMMON = 0.005, 0.03
+"""Values that fewer public rows have are given to some, if more private ones clearly have them."""
 NEGLIGIBLE = 1e-3
 """Of the weight that a row begins with; a row of less is left out of a release."""
 ABOUT_NOTHING = 1e-4
@@ -77,6 +79,35 @@ class Pool:
         for column in columns:
             cell = cell * len(layout.columns[column].labels) + self._labels[column]
         return cell
+
+    def lacking(self, answer: Answer, total: float) -> Iterator[tuple[int, np.ndarray]]:
+        """Categorical columns of which rows lack common values, and how common these are."""
+        for pick, counts in zip(answer.picks.tolist(), answer.counts, strict=True):
+            columns = self.pairs.columns_of(self.pairs.layout.queries[pick])
+            shape = [len(column.labels) for column in columns]
+            shares = counts[: np.prod(shape)].reshape(shape) / total
+            for axis, column in enumerate(columns):
+                place = self.pairs.layout.columns.index(column)
+                if place >= self.pairs.categorical:
+                    continue
+                others = tuple(other for other in range(len(shape)) if other != axis)
+                margin = shares.sum(axis=others)
+                held = np.bincount(self._labels[place], minlength=len(margin)) / self.rows.rows
+                absent = held < SELDOM
+                noise = answer.scale / total * np.sqrt(absent.sum() * shares.size / len(margin))
+                common = np.where(absent, np.maximum(margin, 0.0), 0.0)
+                if margin[absent].sum() > max(COMMON, 4 * noise):
+                    yield place, np.minimum(common / max(1.0, common.sum()), 1.0)
+
+    def given(self, column: int, common: Float[np.ndarray, " labels"]) -> "Pool":
+        """The same rows, of which as many as are `common` get values that they lacked."""
+        axes = [axis for axis in range(len(self.domain.axes)) if axis not in self.domain.kinds]
+        random = np.random.default_rng(column)
+        chosen = np.searchsorted(np.cumsum(common), random.random(self.rows.rows), "right")
+        codes = self.rows.codes.copy()
+        some = chosen < len(common)
+        codes[some, axes[column]] = chosen[some]
+        return replace(self, rows=Table(codes, self.rows.numbers))
 
     def memberships(self, picks: Sequence[int]) -> sparse.csr_matrix:
         """Which row is in which cell of these cross-tables, one beside the other."""
@@ -181,6 +212,7 @@ class WeightedRows:
         if not answers:
             return self
         told = replace(self, answers=(*self.answers, *answers))
+        told = replace(told, pool=told._supported(answers))
         agreed, differed = told._foretold(answers, relaxed)
         trusted = replace(
             told,
@@ -188,6 +220,17 @@ class WeightedRows:
             differed=FADING * self.differed + differed,
         )
         return trusted._explaining(BETWEEN_ROUNDS)
+
+    def _supported(self, answers: Sequence[Answer]) -> Pool:
+        """Rows that have every value that answers say is common: no weight could bring it about.
+
+        A region that the public table is not of, or a code that is new this year.
+        """
+        pool = self.pool
+        for answer in answers:
+            for column, common in pool.lacking(answer, self.total):
+                pool = pool.given(column, common)
+        return pool
 
     def settled(self) -> "WeightedRows":
         """The same with weights found to the end."""
