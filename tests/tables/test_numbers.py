@@ -1,11 +1,13 @@
 """Numbers drawn from relaxed rows: each kind keeps its promise, on its own and through a file."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabveil.tables.numbers import KINDS, Binned, Positions, RelaxedNumbers
+from tabveil.tables.numbers import KINDS, Binned, Mixed, Positions, RelaxedNumbers
 from tabveil.tables.placement import GRID
 
 COLUMNS, ROWS = 2, 40
@@ -22,7 +24,14 @@ def binned(random: np.random.Generator) -> Binned:
     return Binned.cut(chances, edges)
 
 
-MADE = {"positions": positions, "bins": binned}
+def mixed(random: np.random.Generator) -> Mixed:
+    places, bins = positions(random), binned(random)
+    half = ROWS // 2
+    first = Positions(places.positions[:, :half], places.slack[:, :half])
+    return Mixed(first, replace(bins, chances=bins.chances[:, half:]))
+
+
+MADE = {"positions": positions, "bins": binned, "positions and bins": mixed}
 
 
 @pytest.fixture(params=KINDS)
