@@ -4,7 +4,7 @@ The owner declares them public: nothing in them is protected, and nothing of the
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,11 +48,11 @@ class PublicTable:
             digest = _hashed(Path(data) / part for part in ("release.json", "table.npz"))
             return cls._of_release(Release.load(data), Path(data).name, digest, schema)
         if isinstance(data, Release):
-            return cls._of_release(data, "an earlier release", "", schema)
+            digest = hashlib.sha256(data.probabilities.tobytes()).hexdigest()
+            return cls._of_release(data, "an earlier release", digest, schema)
         reader = opened(data)
         columns = _shared(reader, schema)
         random, kept, keys, rows = np.random.default_rng(seed), [], [], 0
-        content = hashlib.sha256()
         with explained(f"{reader.what} could not be read to its end.", reader.advice):
             for batch in reader.batches(columns, 2**16, lambda share: None):
                 rows += batch.num_rows
@@ -62,14 +62,10 @@ class PublicTable:
                     kept, keys = _fewest(kept, keys)
         kept, keys = _fewest(kept, keys)
         if rows == 0:
-            raise InvalidInput(
-                f"The public table {_name(reader, data)} has no rows.", "Leave it out."
-            )
+            raise InvalidInput(f"The public table {_name(reader)} has no rows.", "Leave it out.")
         files = reader.files_here()
-        if not files:
-            content.update(str(kept[0].to_pydict()).encode())
-        digest = _hashed(files) if files else content.hexdigest()
-        return cls._filled(_name(reader, data), rows, digest, kept[0], schema)
+        digest = _hashed(files) if files else _hashed_cells(kept[0])
+        return cls._filled(_name(reader), rows, digest, kept[0], schema)
 
     @classmethod
     def _of_release(cls, release: Release, name: str, digest: str, schema: Schema) -> "PublicTable":
@@ -223,14 +219,23 @@ def _fewest(
     return [table.take(pa.array(order))], [key[order]]
 
 
-def _hashed(files: Any) -> str:
+def _hashed(files: Iterable[Path]) -> str:
+    """The SHA-256 of files one after the other: of a single file, what sha256sum says."""
     content = hashlib.sha256()
     for file in files:
-        with Path(file).open("rb") as stream:
-            content.update(hashlib.file_digest(stream, "sha256").digest())
+        with file.open("rb") as stream:
+            while piece := stream.read(2**20):
+                content.update(piece)
     return content.hexdigest()
 
 
-def _name(reader: Reader, data: Any) -> str:
+def _hashed_cells(cells: pa.Table) -> str:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, cells.schema) as stream:
+        stream.write_table(cells)
+    return hashlib.sha256(sink.getvalue()).hexdigest()
+
+
+def _name(reader: Reader) -> str:
     files = reader.files_here()
     return files[0].name if len(files) == 1 else reader.what

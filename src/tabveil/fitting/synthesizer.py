@@ -334,7 +334,7 @@ def release_of(
     groupings = learn_groupings(curator, schema, grouping_cost(schema, allowance.total))
     curator.recode(rows.grouped(groupings))
     ruled = Impossible(schema, groupings)
-    public = Help.of(order.public, rows.codec if not groupings else Codec(schema, groupings))
+    public = Help.of(order.public, Codec(schema, groupings))
     task = Task(
         reduced(schema, groupings), allowance.left, order.relation, order.seed, ruled, public
     )

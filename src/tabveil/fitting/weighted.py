@@ -65,19 +65,17 @@ class Pool:
         return self.ranks.positions(self.rows)
 
     @cached_property
-    def _labels(self) -> list[np.ndarray]:
-        return self.pairs.tables.labels_of(self.rows.codes, self.positions, self.domain)
+    def _labels(self) -> dict[str, np.ndarray]:
+        tables = self.pairs.tables
+        found = tables.labels_of(self.rows.codes, self.positions, self.domain)
+        names = (column.name for column in tables.layout.columns)
+        return dict(zip(names, found, strict=True))
 
     def cells(self, pick: int) -> Int[np.ndarray, " rows"]:
         """The cell of one cross-table that each row is in."""
-        layout = self.pairs.layout
-        one, other, group = layout.queries[pick]
-        names = [column.name for column in layout.columns]
-        columns = [names.index(layout.groups[group].name)] if group else []
-        columns += [one] if one == other else [one, other]
         cell = np.zeros(self.rows.rows, np.int64)
-        for column in columns:
-            cell = cell * len(layout.columns[column].labels) + self._labels[column]
+        for column in self.pairs.columns_of(self.pairs.layout.queries[pick]):
+            cell = cell * len(column.labels) + self._labels[column.name]
         return cell
 
     def lacking(self, answer: Answer, total: float) -> Iterator[tuple[int, np.ndarray]]:
@@ -92,12 +90,13 @@ class Pool:
                     continue
                 others = tuple(other for other in range(len(shape)) if other != axis)
                 margin = shares.sum(axis=others)
-                held = np.bincount(self._labels[place], minlength=len(margin)) / self.rows.rows
+                label = self._labels[column.name]
+                held = np.bincount(label, minlength=len(margin)) / self.rows.rows
                 absent = held < SELDOM
                 noise = answer.scale / total * np.sqrt(absent.sum() * shares.size / len(margin))
                 common = np.where(absent, np.maximum(margin, 0.0), 0.0)
                 if margin[absent].sum() > max(COMMON, 4 * noise):
-                    yield place, np.minimum(common / max(1.0, common.sum()), 1.0)
+                    yield place, common / max(1.0, common.sum())
 
     def given(self, column: int, common: Float[np.ndarray, " labels"]) -> "Pool":
         """The same rows, of which as many as are `common` get values that they lacked."""

@@ -51,14 +51,6 @@ class Total:
         summed = self.shares.sum(axis=others)
         return np.asarray(np.moveaxis(summed, ordered, np.arange(len(kept))))
 
-    def wanted(self, rows: int) -> np.ndarray:
-        """Whole rows for each cell, that add up; the largest remainders are rounded up."""
-        exact = self.shares.ravel() * rows
-        whole = np.floor(exact + 1e-9).astype(np.int64)
-        left = rows - int(whole.sum())
-        whole[np.argsort(whole - exact, kind="stable")[:left]] += 1
-        return np.asarray(whole.reshape(self.shares.shape))
-
 
 def parse_totals(
     totals: Sequence[Mapping[str, Any]], categories: Mapping[str, CategoryCodec]
