@@ -4,6 +4,7 @@ Numbers are cut at quantiles of the public table, which cost nothing, and drawn 
 their bins.
 """
 
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,19 @@ def cut(public: pd.Series) -> Number:
         if len(starts) <= BINS:
             break
     return Number(starts, values[-1] + 1)
+
+
+def arguments(about: str | None) -> argparse.ArgumentParser:
+    """What every system is told on its command line."""
+    options = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("folder", type=Path, help="with train.parquet and schema.yaml")
+    options.add_argument("public", type=Path, help="a .parquet file with the same columns")
+    options.add_argument("epsilon", type=float)
+    options.add_argument("seed", type=int)
+    options.add_argument("out", type=Path, help="a .parquet file")
+    return options
 
 
 class Binned:

@@ -9,19 +9,17 @@ Its loop, its choices and its noise are its own. Counts, sizes, marginals and st
 are the same to rounding, but done here, in less time.
 """
 
-import argparse
 import json
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 
 import jam
 import numpy as np
 import pandas as pd
-from binned import Binned
+from binned import Binned, arguments
 from mbi import Domain, MarkovRandomField, estimation, junction_tree
 
 DELTA = 1e-9
@@ -235,14 +233,7 @@ def _in_order(domain: Domain, measurement: object) -> tuple[tuple, np.ndarray]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("folder", type=Path, help="with train.parquet and schema.yaml")
-    options.add_argument("public", type=Path, help="a .parquet file with the same columns")
-    options.add_argument("epsilon", type=float)
-    options.add_argument("seed", type=int)
-    options.add_argument("out", type=Path, help="a .parquet file")
+    options = arguments(__doc__)
     options.add_argument("--rounds", type=int, default=30)
     options.add_argument("--megabytes", type=float, default=80.0)
     options.add_argument("--steps", type=int, default=STEPS, help="of its optimiser in each round")

@@ -6,14 +6,12 @@ The environment is requirements-pmw.txt; the code comes from a copy of
 terranceliu/dp-query-release. The number of private rows is taken as known.
 """
 
-import argparse
 import json
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
-from binned import Binned
+from binned import Binned, arguments
 from src.algo.public_assisted import PMWPubSingle
 from src.qm import KWayMarginalQM, KWayMarginalSupportQMPublic
 from src.syndata import NormalizedHistogram
@@ -25,14 +23,7 @@ PUBLIC = 2**15  # rows that get weights, as many as in this package
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("folder", type=Path, help="with train.parquet and schema.yaml")
-    options.add_argument("public", type=Path, help="a .parquet file with the same columns")
-    options.add_argument("epsilon", type=float)
-    options.add_argument("seed", type=int)
-    options.add_argument("out", type=Path, help="a .parquet file")
+    options = arguments(__doc__)
     options.add_argument("--rounds", type=int, default=50)
     asked = options.parse_args()
     tables = Binned(asked.folder, asked.public)
