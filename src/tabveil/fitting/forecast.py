@@ -358,7 +358,7 @@ def _column(column: CountedColumn, rows: int) -> ColumnForecast:
     if column.kind == "categorical":
         error = min(0.5, KEPT * _raw(column.cells, noise)) + FLOOR_CATEGORY
     else:
-        # A run is cut if it holds more than six times the noise of the next level (`learn_ranks`).
+        # A run is cut if it holds more than three times the noise of the next level (`learn_ranks`).
         unresolved = 6 * noise * float(LEVELS[0] / LEVELS[1]) ** 0.5
         error = min(UNKNOWN, UNRESOLVED * unresolved) + FLOOR_NUMBER
     wide = _interval(column.cells, noise, rows) / (2 if column.kind == "categorical" else 1)

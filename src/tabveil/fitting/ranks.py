@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from tabveil.curator import Curator
+from tabveil.fitting.shapes import Run, cut, points, spread, tails
 from tabveil.fitting.spending import Purchase
 from tabveil.privacy import Protection
 from tabveil.queries.rows import GRID
@@ -18,8 +18,11 @@ from tabveil.tables.placement import Lattice, Ranks
 LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))
 """How ρ is split over the levels of refinement; what the last ones leave unspent is given back."""
 DISTRIBUTIONS = "distributions"  # what the ledger and plans call them
-FIRST_RUNS, BRANCHES = 128, 8  # at most, and at least
-CLEARLY = 2.5  # standard errors above zero
+FIRST_RUNS, FEWEST_RUNS, BRANCHES = 128, 8, 4  # at most, at least, and of a run that is cut again
+AT_FIRST, LATER = 0.5, 0.3  # share of runs that are cut by size and not by length
+CLEARLY, DENSE = 2.5, 3.0  # standard errors above zero: to be heard, and to be cut again
+UNHEARD = 0.25  # standard errors: what a run beyond the clear ones may be expected to hold
+FAR = 2**30  # points from zero, where all numbers are about as large
 FINE = 16  # parts of a run that a public table gives its shape
 Below = np.ndarray
 """The share of public rows below each point of a column, and 1 after the last: [points + 1]."""
@@ -52,10 +55,14 @@ def learn_ranks(
     if not lattice.sizes:
         return Learnt(Ranks(lattice, (), ()), [], 0.0, rho)
     pieces = _first_runs(rho, len(lattice.sizes), total)
-    sizes = zip(
-        lattice.sizes, lattice.all_sizes, public or [None] * len(lattice.sizes), strict=True
-    )
-    columns = [Refining.start(size, every, pieces, total, below) for size, every, below in sizes]
+    columns = [
+        Refining.start(size, every, _zero(lattice, column), pieces, total, below)
+        for column, (size, every, below) in enumerate(
+            zip(
+                lattice.sizes, lattice.all_sizes, public or [None] * len(lattice.sizes), strict=True
+            )
+        )
+    ]
     first_scale, left, apart = 0.0, rho, 0.0
     for level, share in enumerate(LEVELS):
         if not any(len(column.runs) for column in columns):
@@ -69,12 +76,12 @@ def learn_ranks(
             if len(noisy):
                 column.refine(noisy.astype(float), scale, level, following)
                 apart = max(apart, column.kept)
-    done = [sorted(column.done) for column in columns]
     special = [
-        np.array([mass for start, _, mass in runs if start >= size])
-        for runs, size in zip(done, lattice.sizes, strict=True)
+        np.array([held for start, _, held in sorted(column.done) if start >= size])
+        for column, size in zip(columns, lattice.sizes, strict=True)
     ]
-    return Learnt(_ranks(lattice, done), special, first_scale, left, apart)
+    ordinary = [column.ordinary(size) for column, size in zip(columns, lattice.sizes, strict=True)]
+    return Learnt(_ranks(lattice, ordinary), special, first_scale, left, apart)
 
 
 def ranks_spending(columns: int, rho: Fraction, protection: Protection) -> tuple[Purchase, ...]:
@@ -93,19 +100,27 @@ class Refining:
     runs: np.ndarray  # [runs, 2]
     wholes: np.ndarray  # how many rows each of the runs held that were cut last
     parents: np.ndarray  # [runs]: which of these wholes each is a part of
-    done: list[tuple[int, int, float]] = field(default_factory=list)
+    zero: int  # the point that it is, or would be beyond the bounds
+    done: list[Run] = field(default_factory=list)
+    heard: tuple[int, int] = (0, 0)  # points from where to where runs clearly hold rows
     public: Below | None = None
     kept: float = 1.0  # how much of where counts differ from the public table, on the last level
 
     @classmethod
     def start(
-        cls, size: int, every: int, pieces: int, total: int, public: Below | None = None
+        cls,
+        size: int,
+        every: int,
+        zero: int,
+        pieces: int,
+        total: int,
+        public: Below | None = None,
     ) -> "Refining":
         """All ordinary points in so many pieces, and each special one as a run of its own."""
-        ordinary, special = _cut(np.array([[0, size]]), pieces), _points(size, every)
+        ordinary, special = cut(0, size, pieces, zero, AT_FIRST), points(size, every)
         parents = np.concatenate([np.zeros(len(ordinary), int), 1 + np.arange(len(special))])
         runs, whole = np.concatenate([ordinary, special]), np.array([float(total)])
-        return cls(runs, whole, parents, public=public)
+        return cls(runs, whole, parents, zero, public=public)
 
     def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
@@ -114,18 +129,28 @@ class Refining:
         if level == 0:
             ordinary = self.parents == 0
             if self.public is None:
-                counts[ordinary] = thinning_out(counts[ordinary], CLEARLY * scale)
+                counts[ordinary], self.heard = thinning_out(
+                    counts[ordinary], self.runs[ordinary], self.zero, scale
+                )
             # Of ordinary numbers together, and of each special value.
             self.wholes = onto_simplex(np.bincount(self.parents, counts), self.wholes.sum())
         mass = _consistent(counts, self.wholes, self.parents)
         lengths = self.runs[:, 1] - self.runs[:, 0]
-        dense = (lengths > 1) & (mass > 6 * following) & (level + 1 < len(LEVELS))
+        dense = (lengths > 1) & (mass > DENSE * following) & (level + 1 < len(LEVELS))
         for (start, stop), held in zip(self.runs[~dense], mass[~dense], strict=True):
             self.done += self._shaped(int(start), int(stop), held)
-        parts = [_cut(run[None], _branches(run, level)) for run in self.runs[dense]]
+        parts = [
+            cut(start, stop, _branches(stop - start, level, held / following), self.zero, LATER)
+            for (start, stop), held in zip(self.runs[dense].tolist(), mass[dense], strict=True)
+        ]
         self.wholes = mass[dense]
         self.parents = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.runs = np.concatenate([np.zeros((0, 2), int), *parts])
+
+    def ordinary(self, size: int) -> list[Run]:
+        """What is known of ordinary numbers in the end."""
+        runs = sorted(run for run in self.done if run[0] < size)
+        return runs if self.public is not None else spread(runs, self.zero, self.heard)
 
     def _foretold(self, level: int) -> np.ndarray:
         """How many rows the public table expects in each run, given what is known of its whole."""
@@ -139,7 +164,7 @@ class Refining:
         inside = np.where(there, shares / np.maximum(of_whole, 1e-300)[self.parents], even)
         return inside * self.wholes[self.parents]
 
-    def _shaped(self, start: int, stop: int, held: float) -> list[tuple[int, int, float]]:
+    def _shaped(self, start: int, stop: int, held: float) -> list[Run]:
         """A run whose rows lie as in the public table, as far as that was found to be alike."""
         if self.public is None or stop - start == 1:
             return [(start, stop, held)]
@@ -157,6 +182,26 @@ class Refining:
         return list(zip(places[:-1], places[1:], parts.tolist(), strict=True))
 
 
+def thinning_out(
+    counts: np.ndarray, runs: np.ndarray, zero: int, scale: float
+) -> tuple[np.ndarray, tuple[int, int]]:
+    """Noisy counts that beyond the first clear ones on either side are as numbers usually lie.
+
+    And from where to where they are clear. Noise that is kept wherever it is positive adds up: many
+    empty runs far out would hold as many rows as a full one, and every variance would be wrong.
+    """
+    (full,) = np.nonzero(counts > CLEARLY * scale)
+    if not len(full):
+        return counts, (int(runs[0, 0]), int(runs[-1, 1]))
+    first, last = full[0], full[-1] + 1
+    before, after = tails(counts[first:last], runs, first, zero)
+    found = counts.copy()
+    for some, expected in ((slice(first), before), (slice(last, None), after)):
+        unheard = np.minimum(expected, UNHEARD * scale)
+        found[some] = np.maximum(leaning(counts[some], unheard, scale)[0], 0.0)
+    return found, (int(runs[first, 0]), int(runs[last - 1, 1]))
+
+
 def leaning(counts: np.ndarray, foretold: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
     """Noisy counts moved towards what was foretold, and how much of the difference was kept.
 
@@ -170,51 +215,21 @@ def leaning(counts: np.ndarray, foretold: np.ndarray, scale: float) -> tuple[np.
     return foretold + kept * apart, kept
 
 
-def _points(start: int, stop: int) -> np.ndarray:
-    """Each point as a run of its own."""
-    points = np.arange(start, stop)
-    return np.stack([points, points + 1], 1)
+def _zero(lattice: Lattice, column: int) -> int:
+    """The point that zero is, or would be beyond a column's bounds; not farther than counts."""
+    return round(float(np.clip(-lattice.first[column] / lattice.step[column], -FAR, FAR)))
 
 
 def _first_runs(rho: Fraction, columns: int, total: int) -> int:
     """Few runs, as errors of a distribution function add up over them; dense ones are cut again."""
     scale = (columns / (2 * float(rho * LEVELS[0]))) ** 0.5
-    return int(np.clip(total / (32 * scale), 8, FIRST_RUNS))
+    return int(np.clip(total / (32 * scale), FEWEST_RUNS, FIRST_RUNS))
 
 
-def _branches(run: np.ndarray, level: int) -> int:
-    """How many parts a run is cut into, so as to end at single points: there rows pile up."""
-    return max(BRANCHES, math.ceil((run[1] - run[0]) ** (1 / (len(LEVELS) - level - 1)) - 1e-9))
-
-
-def _cut(runs: np.ndarray, pieces: int) -> np.ndarray:
-    """Each run cut into at most so many pieces of nearly equal length, at least a point each."""
-    cut = []
-    for start, stop in runs:
-        ends = np.linspace(start, stop, min(pieces, stop - start) + 1).round().astype(int)
-        ends = np.unique(ends)
-        cut.append(np.stack([ends[:-1], ends[1:]], 1))
-    return np.concatenate([np.zeros((0, 2), int), *cut])
-
-
-def thinning_out(counts: np.ndarray, clear: float) -> np.ndarray:
-    """Noisy counts that hold less and less towards either end, beyond the first clear ones.
-
-    Noise that is kept wherever it is positive adds up: a hundred empty runs far out would hold as
-    many rows as a full one, and every variance would be wrong.
-    """
-    (full,) = np.nonzero(counts > clear)
-    if not len(full):
-        return counts
-    first, last = full[0], full[-1] + 1
-    rising, falling = counts[:first], counts[last:]
-    return np.concatenate(
-        [
-            isotonic_regression(rising).x if len(rising) else rising,
-            counts[first:last],
-            isotonic_regression(falling, increasing=False).x if len(falling) else falling,
-        ]
-    )
+def _branches(length: int, level: int, clear: float) -> int:
+    """How many parts a run is cut into: to end at single points, but for noise to leave some."""
+    to_points = math.ceil(length ** (1 / (len(LEVELS) - level - 1)) - 1e-9)
+    return max(BRANCHES, min(max(8, to_points), int(2 * clear)))
 
 
 def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> np.ndarray:
@@ -236,11 +251,10 @@ def onto_simplex(values: np.ndarray, total: float) -> np.ndarray:
     return np.maximum(values - shift[last[-1]], 0.0)
 
 
-def _ranks(lattice: Lattice, done: list[list[tuple[int, int, float]]]) -> Ranks:
+def _ranks(lattice: Lattice, columns: list[list[Run]]) -> Ranks:
     """The distribution function that runs in order and their masses say."""
     starts, heights = [], []
-    for column, size in zip(done, lattice.sizes, strict=True):
-        ordinary = [run for run in column if run[0] < size]
+    for ordinary in columns:
         mass = np.array([held for _, _, held in ordinary])
         mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
         starts.append(np.array([start for start, _, _ in ordinary], np.int64))

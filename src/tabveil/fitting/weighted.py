@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.optimize import minimize, nnls
 
 from tabveil.curator import Answer
+from tabveil.fitting.counting import recounted
 from tabveil.queries import Pairs
 from tabveil.queries.rows import HARD, real_rows
 from tabveil.tables.numbers import Binned, Mixed, Positions, RelaxedNumbers
@@ -186,13 +187,8 @@ class WeightedRows:
 
     @cached_property
     def total(self) -> float:
-        """How many rows there are: each table counts them all once more, if with much noise."""
-        counts, variances = [float(self.counted)], [self.count_noise**2 or 1e-6]
-        for answer in (answer for answer in self.answers if not answer.derived):
-            sums = answer.counts.sum(axis=1).tolist()
-            counts += sums
-            variances += (answer.family.cells[answer.picks] * answer.scale**2).tolist()
-        return max(1.0, float(np.average(counts, weights=1 / np.array(variances))))
+        """How many rows there are, as far as answers tell."""
+        return recounted(self.counted, self.count_noise, self.answers)
 
     @property
     def trust(self) -> float:

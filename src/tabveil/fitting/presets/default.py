@@ -18,6 +18,7 @@ import numpy as np
 
 from tabveil.curator import Answer, Curator, Workload
 from tabveil.errors import InvalidInput
+from tabveil.fitting.counting import recounted
 from tabveil.fitting.given import EXACT, given_answers
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, project
@@ -198,27 +199,23 @@ class Default:
         rehearsal = Thread(target=rehearse, args=(workload, [room], empty))
         rehearsal.start()
 
-        known = list(outline.given)
+        alone, crossed = self._measured(curator, workload, pairs, outline)
+        counted = round(recounted(total, self.count_noise(task), [*alone, *crossed]))
+        special = [apart * (counted / total) for apart in special]
+        given = given_answers(task.schema.parsed_totals, pairs, counted)
+        known = [*alone, *given]
         if outline.numbers:
-            known += _numbers_alone(pairs, edges, special, total, noise)
-        counts = dict(_kinds_alone(domain, special, total, noise))
+            known += _numbers_alone(pairs, edges, special, counted, noise)
+        known += crossed
+        counts = dict(_kinds_alone(domain, special, counted, noise))
         if public is not None:
-            counts |= {axis: public.shares(axis) * total for axis in range(pairs.categorical)}
-        counts |= dict(_given_alone(outline.given, pairs, domain))
-        if len(outline.columns):
-            alone = curator.measure(workload, pairs, pairs.alone(outline.columns), outline.alone)
-            known.insert(0, alone)
+            counts |= {axis: public.shares(axis) * counted for axis in range(pairs.categorical)}
+        counts |= dict(_given_alone(given, pairs, domain))
+        for answer in alone:
             counts |= {
-                int(axis): np.maximum(found[: domain.sizes[axis]], alone.scale / 2)
-                for axis, found in zip(outline.columns, alone.counts, strict=True)
+                int(axis): np.maximum(found[: domain.sizes[axis]], answer.scale / 2)
+                for axis, found in zip(outline.columns, answer.counts, strict=True)
             }
-        if len(outline.with_targets):
-            known += [
-                curator.measure(workload, pairs, alike, rho)
-                for alike, rho in dealt_out(
-                    pairs, outline.with_targets, outline.together, self.by_size
-                )
-            ]
         start = soft_rows(pairs, domain, counts, rows, task.seed)
         beside = None
         if public is not None:
@@ -234,7 +231,7 @@ class Default:
             start,
             replace(self.effort.between_rounds, softness=softness),
             lambda status: watch(replace(status, rounds=rounds)),
-            total=total,
+            total=counted,
             known=known,
             zeros=zeros,
             public=beside,
@@ -245,6 +242,19 @@ class Default:
         table, progress = project(result.table, result.measured, last)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
         return replace(result, table=table, public=result.public and result.public.settled())
+
+    def _measured(
+        self, curator: Curator, workload: Workload, pairs: Pairs, outline: Outline
+    ) -> tuple[list[Answer], list[Answer]]:
+        """Columns alone, and tables with targets: what is measured without choosing."""
+        alone = [(pairs.alone(outline.columns), outline.alone)] if len(outline.columns) else []
+        crossed = (
+            dealt_out(pairs, outline.with_targets, outline.together, self.by_size)
+            if len(outline.with_targets)
+            else []
+        )
+        measured = [curator.measure(workload, pairs, *look) for look in [*alone, *crossed]]
+        return measured[: len(alone)], measured[len(alone) :]
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
