@@ -46,7 +46,7 @@ def learn_ranks(
 
     Level by level, runs of points are counted with noise, and those that hold clearly more rows
     than the noise of the next level are cut into shorter runs, down to single points. Counts of the
-    parts are made to add up to the whole, which was measured better. Where a `public` table has
+    parts correct the whole and are made to add up to it. Where a `public` table has
     the column, counts lean towards it as far as noise is all that sets them apart.
     """
     if not lattice.sizes:
@@ -58,11 +58,13 @@ def learn_ranks(
     columns = [Refining.start(size, every, pieces, total, below) for size, every, below in sizes]
     first_scale, left, apart = 0.0, rho, 0.0
     for level, share in enumerate(LEVELS):
-        if not any(len(column.runs) for column in columns):
-            break
         runs = [column.runs for column in columns]
-        counts, scale = curator.intervals(lattice, runs, rho * share)
-        left -= rho * share
+        if not any(map(len, runs)):
+            break
+        # After single points there is nothing to refine, and nothing to save for.
+        price = rho * share if level == 0 or any(map(_divisible, runs)) else left
+        counts, scale = curator.intervals(lattice, runs, price)
+        left -= price
         first_scale = first_scale or scale
         following = scale * float(share / LEVELS[min(level + 1, len(LEVELS) - 1)]) ** 0.5
         for column, noisy in zip(columns, counts, strict=True):
@@ -96,6 +98,7 @@ class Refining:
     done: list[tuple[int, int, float]] = field(default_factory=list)
     public: Below | None = None
     kept: float = 1.0  # how much of where counts differ from the public table, on the last level
+    noise: float = 0.0  # in each of the wholes
 
     @classmethod
     def start(
@@ -109,6 +112,8 @@ class Refining:
 
     def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
+        if level > 0:
+            self.wholes = self._pooled(counts, scale)
         if self.public is not None:
             counts, self.kept = leaning(counts, self._foretold(level), scale)
         if level == 0:
@@ -123,9 +128,16 @@ class Refining:
         for (start, stop), held in zip(self.runs[~dense], mass[~dense], strict=True):
             self.done += self._shaped(int(start), int(stop), held)
         parts = [_cut(run[None], _branches(run, level)) for run in self.runs[dense]]
-        self.wholes = mass[dense]
+        self.wholes, self.noise = mass[dense], scale
         self.parents = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.runs = np.concatenate([np.zeros((0, 2), int), *parts])
+
+    def _pooled(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        """The wholes as both they and their parts were counted, each with noise; the same sum."""
+        noise_of_sums = scale**2 * np.bincount(self.parents)
+        trust = self.noise**2 / (self.noise**2 + noise_of_sums)
+        sums = np.bincount(self.parents, counts)
+        return onto_simplex(self.wholes + trust * (sums - self.wholes), self.wholes.sum())
 
     def _foretold(self, level: int) -> np.ndarray:
         """How many rows the public table expects in each run, given what is known of its whole."""
@@ -168,6 +180,11 @@ def leaning(counts: np.ndarray, foretold: np.ndarray, scale: float) -> tuple[np.
     noise = (len(counts) + 2 * (2 * len(counts)) ** 0.5) * scale**2
     kept = max(0.0, 1 - noise / square) if square > 0 else 0.0
     return foretold + kept * apart, kept
+
+
+def _divisible(runs: np.ndarray) -> bool:
+    """Whether some run has more than one point."""
+    return bool((runs[:, 1] - runs[:, 0] > 1).any())
 
 
 def _points(start: int, stop: int) -> np.ndarray:
