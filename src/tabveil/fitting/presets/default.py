@@ -24,6 +24,7 @@ from tabveil.fitting.projection import Annealing, project
 from tabveil.fitting.ranks import DISTRIBUTIONS, Learnt, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, dealt_out, rappp, rehearse
 from tabveil.fitting.relaxed import Mixture
+from tabveil.fitting.single_columns import as_measured
 from tabveil.fitting.spending import (
     CountedColumn,
     Outlook,
@@ -123,7 +124,7 @@ class Default:
     # Where a public table leaves little else to learn, shares of a wrong number hurt most.
     public_count_share: Fraction = Fraction(4, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
-    alone_share: Share = Share(Fraction(10, 100), Fraction(20, 100), noise=0.008)
+    alone_share: Share = Share(Fraction(15, 100), Fraction(20, 100), noise=0.008)
     # Of a number's distribution a public table knows the most; this tells where it is wrong.
     short_look: Fraction = Fraction(1, 5)  # of what rank space may cost
     most_apart: float = 0.5  # of such differences, that no public table is followed beyond
@@ -204,21 +205,17 @@ class Default:
         counts = dict(_kinds_alone(domain, special, total, noise))
         if public is not None:
             counts |= {axis: public.shares(axis) * total for axis in range(pairs.categorical)}
-        counts |= dict(_given_alone(outline.given, pairs, domain))
-        if len(outline.columns):
-            alone = curator.measure(workload, pairs, pairs.alone(outline.columns), outline.alone)
-            known.insert(0, alone)
-            counts |= {
-                int(axis): np.maximum(found[: domain.sizes[axis]], alone.scale / 2)
-                for axis, found in zip(outline.columns, alone.counts, strict=True)
-            }
-        if len(outline.with_targets):
-            known += [
-                curator.measure(workload, pairs, alike, rho)
-                for alike, rho in dealt_out(
-                    pairs, outline.with_targets, outline.together, self.by_size
-                )
+        counts |= dict(_alone(outline.given, pairs, domain))
+
+        def measured(picks: np.ndarray, rho: Fraction) -> list[Answer]:
+            return [
+                curator.measure(workload, pairs, alike, part)
+                for alike, part in dealt_out(pairs, picks, rho, self.by_size)
             ]
+
+        alone = measured(pairs.alone(outline.columns), outline.alone)
+        counts |= dict(_alone(alone, pairs, domain))
+        known = [*alone, *known, *measured(outline.with_targets, outline.together)]
         start = soft_rows(pairs, domain, counts, rows, task.seed)
         beside = None
         if public is not None:
@@ -243,6 +240,8 @@ class Default:
         )
         last = replace(self.effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
+        if result.public is None:
+            table = as_measured(table, result.answers, pairs, total)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
         return replace(result, table=table, public=result.public and result.public.settled())
 
@@ -377,25 +376,27 @@ class Default:
         rows: int,
     ) -> Outlook:
         noise = {p.purpose: p.noise for p in purchases if p.noise is not None}
+        cells = pairs.cells[pairs.alone(outline.columns)]
+        alone = self._noise_by_size(noise.get(COLUMNS, np.inf), cells)
         kinds = [
-            ("categorical", noise[COLUMNS] if column in outline.columns else EXACT)
-            for column in range(pairs.categorical)
+            ("categorical", alone(pairs.cells[place]) if column in outline.columns else EXACT)
+            for column, place in enumerate(pairs.alone(range(pairs.categorical)))
         ]
         kinds += [("numerical", noise[DISTRIBUTIONS]) for _ in task.domain.numerical]
         columns = tuple(
             CountedColumn(column.name, kind, len(column.labels), scale)
             for column, (kind, scale) in zip(pairs.layout.columns, kinds, strict=True)
         )
-        cells = [column.cells for column in columns]
+        sizes = [column.cells for column in columns]
         chosen = self._noise_by_size(noise.get(pairs.name, np.inf), pairs.cells[len(columns) :])
         direct = {pairs.layout.queries[q][:2] for q in outline.with_targets}
         tables = {
-            (i, j): chosen(cells[i] * cells[j]) for i, j in combinations(range(len(columns)), 2)
+            (i, j): chosen(sizes[i] * sizes[j]) for i, j in combinations(range(len(columns)), 2)
         }
         together = self._noise_by_size(
             noise.get(WITH_TARGETS, np.inf), pairs.cells[outline.with_targets]
         )
-        tables |= {(i, j): min(tables[i, j], together(cells[i] * cells[j])) for i, j in direct}
+        tables |= {(i, j): min(tables[i, j], together(sizes[i] * sizes[j])) for i, j in direct}
         told = [pairs.layout.queries[q] for answer in outline.given for q in answer.picks]
         tables |= {(q.one, q.other): EXACT for q in told if not q.alone and not q.group}
         steps = self.effort.steps(len(outline.plan.rounds))
@@ -529,15 +530,13 @@ def _numbers_alone(
     return found
 
 
-def _given_alone(
-    given: list[Answer], pairs: Pairs, domain: Domain
-) -> Iterator[tuple[int, np.ndarray]]:
-    """For each categorical column that totals tell alone, about how many rows each value has."""
-    for answer in given:
+def _alone(answers: list[Answer], pairs: Pairs, domain: Domain) -> Iterator[tuple[int, np.ndarray]]:
+    """For each categorical column that is told alone, about how many rows each value has."""
+    for answer in answers:
         for pick, counts in zip(answer.picks.tolist(), answer.counts, strict=True):
             query = pairs.layout.queries[pick]
             if query.alone:
-                yield query.one, np.maximum(counts[: domain.sizes[query.one]], EXACT)
+                yield query.one, np.maximum(counts[: domain.sizes[query.one]], answer.scale / 2)
 
 
 def _kinds_alone(
