@@ -61,7 +61,7 @@ def test_the_rule_survives_a_file() -> None:
 @pytest.mark.parametrize(
     ("rule", "says"),
     [
-        ({"of": "region"}, "Column x: it needs a map or cuts."),
+        ({"of": "region"}, "Column x: it needs a map, or cuts and values"),
         ({"of": "regoin", "map": {"north": 1, 2: 2}}, "Column x: regoin, which it follows, is"),
         ({"of": "x", "map": {"north": 1}}, "Column x: x, which it follows, is not a column"),
         ({"of": "region", "map": {"north": 1}}, "Column x: the map says nothing of 2"),
@@ -70,7 +70,10 @@ def test_the_rule_survives_a_file() -> None:
         ({"of": "age", "map": {"1": 2}}, "Column x: age is numerical, and a map needs"),
         ({"of": "age", "cuts": [1, 2], "values": [1, 2]}, "Column x: 2 cuts need 3 values, not 2."),
         ({"of": "age", "cuts": [2, 1], "values": [1, 2, 3]}, "Column x: cuts must grow."),
-        ({"of": "region", "map": {"north": 1, 2: 2}, "values": [1]}, "Column x: values go with"),
+        (
+            {"of": "region", "map": {"north": 1, 2: 2}, "values": [1]},
+            "Column x: values go without a map",
+        ),
         ({"of": "region", "map": [1, 2]}, "Column x: map must be a mapping from values"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from noises import Spy
 from samples import curator_of
 from tabveil.curator import Curator
-from tabveil.fitting.ranks import FIRST_RUNS, LEVELS, learn_ranks, thinning_out
+from tabveil.fitting.ranks import FIRST_RUNS, LEVELS, Refining, learn_ranks, thinning_out
 from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
 from tabveil.queries import GRID
 from tabveil.schema import Schema
@@ -206,9 +206,11 @@ def test_what_was_charged_and_what_is_left_add_up_exactly(
     ranks, _, first_scale, left, _ = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
     assert allowance.spent + left == rho and left >= 0
     assert 1 <= len(allowance.charges) <= len(LEVELS)
-    assert [charge.rho for charge in allowance.charges] == [rho * s for s in LEVELS][
-        : len(allowance.charges)
-    ]
+    *before, last = [charge.rho for charge in allowance.charges]
+    planned = [rho * share for share in LEVELS]
+    assert before == planned[: len(before)]
+    # Single points are refined no further, so that nothing is saved for that.
+    assert last == planned[len(before)] or (before and left == 0)
     assert first_scale == allowance.charges[0].details["scale"]
     places = ranks.positions(table_of(numbers))
     assert ((places >= 0) & (places < GRID)).all()
@@ -364,3 +366,22 @@ def test_special_and_missing_values_are_counted_apart_and_leave_rank_space_to_th
     first = curator.published[0]
     assert first.sides[0].parts[-2:] == ("special -1", "missing")
     assert first.counts[-2:].tolist() == [1000, 500]
+
+
+def test_parts_correct_the_whole_that_they_were_cut_from() -> None:
+    column = Refining.start(size=8, every=8, zero=-1000, pieces=2, total=100)
+    column.refine(np.array([40.0, 60.0]), 3.0, level=0, following=1.0)
+    assert column.wholes.tolist() == [40.0, 60.0]
+    column.refine(np.array([5.0] * 4 + [20.0] * 4), 3.0, level=1, following=100.0)
+    masses = [mass for _, _, mass in sorted(column.done)]
+    # Four parts add up to four times the variance of the whole, so they count a fifth.
+    assert sum(masses[:4]) == pytest.approx(40 + (20 - 40) / 5)
+    assert sum(masses) == pytest.approx(100)
+
+
+def test_what_would_refine_single_points_further_is_spent_on_them() -> None:
+    rho = Fraction(1, 300)
+    curator, allowance = door(table_of(ages(20_000)), rho, noise=OpenDPNoise())
+    *_, left, _ = learn_ranks(curator, lattice_of(WHOLE), rho, 20_000)
+    assert left == 0 and len(allowance.charges) == 2
+    assert allowance.charges[-1].rho == rho * (1 - LEVELS[0])

@@ -62,7 +62,7 @@ def test_what_is_drawn_has_the_shares_that_queries_see(table: Table, pairs: Pair
     copies = 400
     rows = np.repeat(np.arange(60), copies)
     random = np.random.default_rng(0)
-    drawn = table.numbers().drawn(rows, lambda: random.random(len(rows)), random)
+    drawn = table.numbers().drawn(rows, np.ones(60), lambda: random.random(len(rows)), random)
     seen = np.asarray(pairs.tables.cells_of(table.rows(), Hard())).mean(axis=1)
     for number, between in enumerate(EDGES):
         # A row without room lies just where the paper's rows lie, on the grid that queries see.

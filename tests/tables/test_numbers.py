@@ -42,7 +42,7 @@ def numbers(request: pytest.FixtureRequest) -> RelaxedNumbers:
 def drawn(numbers: RelaxedNumbers, copies: int, seed: int = 0) -> np.ndarray:
     random = np.random.default_rng(seed)
     rows = np.repeat(np.arange(ROWS), copies)
-    return numbers.drawn(rows, lambda: random.random(len(rows)), random)
+    return numbers.drawn(rows, np.ones(ROWS), lambda: random.random(len(rows)), random)
 
 
 def test_places_lie_between_0_and_1(numbers: RelaxedNumbers) -> None:

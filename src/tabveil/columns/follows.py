@@ -36,6 +36,8 @@ def _by_key(mapping: object) -> object:
 class Follows(Column):
     """A column whose value follows from another: a region's density, the group of an age.
 
+    With values alone, which of them follows from what is bought when a table is fitted.
+
     >>> group = Follows(of="age", cuts=[18, 65], values=["child", "adult", "old"])
     >>> group.following({"age": pa.array([3, 18, None, 90])}).to_pylist()
     ['child', 'adult', None, 'old']
@@ -58,10 +60,11 @@ class Follows(Column):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if bool(self.map) == bool(self.cuts):
+        if (self.map and self.cuts) or not (self.map or self.cuts or self.values):
             raise InvalidInput(
-                "it needs a map or cuts.",
-                "For example map: {north: 12.5, south: 80.1}, or cuts: [18, 65] and values.",
+                "it needs a map, or cuts and values, or values alone, whose map is then bought.",
+                "For example map: {north: 12.5, south: 80.1}, cuts: [18, 65] and values: [child, "
+                "adult, old], or values: [12.5, 80.1].",
             )
         if self.cuts and len(self.values) != len(self.cuts) + 1:
             raise InvalidInput(
@@ -69,7 +72,7 @@ class Follows(Column):
                 "List the value below the first cut, those between, and the one from the last on.",
             )
         if self.map and self.values:
-            raise InvalidInput("values go with cuts.", "Leave them out; the map says them.")
+            raise InvalidInput("values go without a map.", "Leave them out; the map says them.")
         if not all(low < high for low, high in pairwise(self.cuts)):
             raise InvalidInput("cuts must grow.", "Write them from the smallest to the largest.")
         for value in (*self.map.values(), *self.values):
@@ -80,6 +83,17 @@ class Follows(Column):
     def codec(self) -> None:
         """It is not learnt."""
         return None
+
+    @property
+    def bought(self) -> Categorical | None:
+        """How its cells are read where its map is bought."""
+        if self.map or self.cuts:
+            return None
+        return Categorical(values=self.values, nullable=True, missing=self.missing)
+
+    def mapped(self, followed: dict[str, Value]) -> "Follows":
+        """The same column with the map that was bought."""
+        return Follows(of=self.of, map=followed, missing=self.missing)
 
     def check_beside(self, columns: Mapping[str, Column]) -> None:
         """Refuse a map of what has no list of values, cuts of what is no number, and gaps."""
@@ -102,6 +116,8 @@ class Follows(Column):
                 f"{shown(self.of)} is {source.type}, and a map needs a categorical column.",
                 "Of a number write cuts: [18, 65] and values instead.",
             )
+        if self.bought:
+            return
         left_out = [
             text for text in (key(value) for value in source.values) if text not in self.map
         ]
@@ -114,7 +130,7 @@ class Follows(Column):
     def following(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         """Missing where the other column's cell is, or nothing is said of it."""
         source = columns[self.of]
-        if self.map:
+        if not self.cuts:
             cells = source.to_pylist()
             found = [None if cell is None else self.map.get(key(cell)) for cell in cells]
             return pa.array(found, self._type)

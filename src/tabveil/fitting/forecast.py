@@ -16,6 +16,7 @@ from rich.table import Table as Grid
 
 from tabveil.errors import InvalidInput
 from tabveil.fitting.grouping import grouping_cost, grouping_spending, widest
+from tabveil.fitting.maps import maps_cost, maps_spending
 from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.ranks import LEVELS
 from tabveil.fitting.spending import CountedColumn, Outlook
@@ -189,9 +190,13 @@ def forecast(
         public = rows if protection.relation is Relation.SUBSTITUTE else None
         delta = preset.default_delta(public)
     rho = Budget(epsilon, delta).rho
-    task = Task(widest(schema), rho - grouping_cost(schema, rho), protection.relation)
-    spending = preset.spending(task, rows)
-    purchases = (*grouping_spending(schema, rho, protection), *spending.purchases)
+    left = rho - maps_cost(schema, rho) - grouping_cost(schema, rho)
+    spending = preset.spending(Task(widest(schema), left, protection.relation), rows)
+    purchases = (
+        *maps_spending(schema, rho, protection),
+        *grouping_spending(schema, rho, protection),
+        *spending.purchases,
+    )
     return Forecast(
         epsilon=epsilon,
         delta=delta,
@@ -358,7 +363,7 @@ def _column(column: CountedColumn, rows: int) -> ColumnForecast:
     if column.kind == "categorical":
         error = min(0.5, KEPT * _raw(column.cells, noise)) + FLOOR_CATEGORY
     else:
-        # A run is cut if it holds more than three times the noise of the next level (`learn_ranks`).
+        # A run is cut if it holds clearly more than the noise of the next level (`learn_ranks`).
         unresolved = 6 * noise * float(LEVELS[0] / LEVELS[1]) ** 0.5
         error = min(UNKNOWN, UNRESOLVED * unresolved) + FLOOR_NUMBER
     wide = _interval(column.cells, noise, rows) / (2 if column.kind == "categorical" else 1)

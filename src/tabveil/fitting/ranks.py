@@ -49,7 +49,7 @@ def learn_ranks(
 
     Level by level, runs of points are counted with noise, and those that hold clearly more rows
     than the noise of the next level are cut into shorter runs, down to single points. Counts of the
-    parts are made to add up to the whole, which was measured better. Where a `public` table has
+    parts correct the whole and are made to add up to it. Where a `public` table has
     the column, counts lean towards it as far as noise is all that sets them apart.
     """
     if not lattice.sizes:
@@ -65,11 +65,13 @@ def learn_ranks(
     ]
     first_scale, left, apart = 0.0, rho, 0.0
     for level, share in enumerate(LEVELS):
-        if not any(len(column.runs) for column in columns):
-            break
         runs = [column.runs for column in columns]
-        counts, scale = curator.intervals(lattice, runs, rho * share)
-        left -= rho * share
+        if not any(map(len, runs)):
+            break
+        # After single points there is nothing to refine, and nothing to save for.
+        price = rho * share if level == 0 or any(map(_divisible, runs)) else left
+        counts, scale = curator.intervals(lattice, runs, price)
+        left -= price
         first_scale = first_scale or scale
         following = scale * float(share / LEVELS[min(level + 1, len(LEVELS) - 1)]) ** 0.5
         for column, noisy in zip(columns, counts, strict=True):
@@ -105,6 +107,7 @@ class Refining:
     heard: tuple[int, int] = (0, 0)  # points from where to where runs clearly hold rows
     public: Below | None = None
     kept: float = 1.0  # how much of where counts differ from the public table, on the last level
+    noise: float = 0.0  # in each of the wholes
 
     @classmethod
     def start(
@@ -124,6 +127,8 @@ class Refining:
 
     def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
+        if level > 0:
+            self.wholes = self._pooled(counts, scale)
         if self.public is not None:
             counts, self.kept = leaning(counts, self._foretold(level), scale)
         if level == 0:
@@ -143,7 +148,7 @@ class Refining:
             cut(start, stop, _branches(stop - start, level, held / following), self.zero, LATER)
             for (start, stop), held in zip(self.runs[dense].tolist(), mass[dense], strict=True)
         ]
-        self.wholes = mass[dense]
+        self.wholes, self.noise = mass[dense], scale
         self.parents = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.runs = np.concatenate([np.zeros((0, 2), int), *parts])
 
@@ -151,6 +156,13 @@ class Refining:
         """What is known of ordinary numbers in the end."""
         runs = sorted(run for run in self.done if run[0] < size)
         return runs if self.public is not None else spread(runs, self.zero, self.heard)
+
+    def _pooled(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        """The wholes as both they and their parts were counted, each with noise; the same sum."""
+        noise_of_sums = scale**2 * np.bincount(self.parents)
+        trust = self.noise**2 / (self.noise**2 + noise_of_sums)
+        sums = np.bincount(self.parents, counts)
+        return onto_simplex(self.wholes + trust * (sums - self.wholes), self.wholes.sum())
 
     def _foretold(self, level: int) -> np.ndarray:
         """How many rows the public table expects in each run, given what is known of its whole."""
@@ -218,6 +230,11 @@ def leaning(counts: np.ndarray, foretold: np.ndarray, scale: float) -> tuple[np.
 def _zero(lattice: Lattice, column: int) -> int:
     """The point that zero is, or would be beyond a column's bounds; not farther than counts."""
     return round(float(np.clip(-lattice.first[column] / lattice.step[column], -FAR, FAR)))
+
+
+def _divisible(runs: np.ndarray) -> bool:
+    """Whether some run has more than one point."""
+    return bool((runs[:, 1] - runs[:, 0] > 1).any())
 
 
 def _first_runs(rho: Fraction, columns: int, total: int) -> int:

@@ -170,6 +170,8 @@ def dealt_out(
     All cells of a query carry the same noise, so with equal parts large tables come out worst.
     How queries are sized is public, and so is which were chosen: the parts depend on nothing else.
     """
+    if not len(picks):
+        return []
     cells = family.cells[picks].astype(float)
     sizes, size = np.unique(np.floor(np.log2(cells)), return_inverse=True)
     if not by_size or len(sizes) == 1:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabveil.engines import Engine, Local, OnProgress
+from tabveil.schema import Schema
 from tabveil.sources import Source
 from tabveil.tables.table import Codec, Grouping, Table
 
@@ -39,6 +40,10 @@ class EncodedRows:
     def grouped(self, groupings: Mapping[str, Grouping]) -> "EncodedRows":
         """The same rows, with values of long lists behind the codes of their groups."""
         return replace(self, codec=Codec(self.codec.schema, groupings))
+
+    def read_as(self, schema: Schema) -> "EncodedRows":
+        """The same rows, read by the columns of another schema."""
+        return replace(self, source=self.source.only(schema.learnt), codec=Codec(schema))
 
     def count(self) -> int:
         """How many rows there are."""

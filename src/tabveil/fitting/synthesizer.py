@@ -16,6 +16,7 @@ from tabveil.errors import InvalidInput, TabveilError
 from tabveil.fitting import device
 from tabveil.fitting.grouping import grouping_cost, learn_groupings, reduced, widest
 from tabveil.fitting.logs import LOG, logged
+from tabveil.fitting.maps import maps_cost, with_maps
 from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.public import Help, PublicTable, public_tables
 from tabveil.fitting.rappp import Result, Status
@@ -329,8 +330,9 @@ def fit_with_noise(
 def release_of(
     order: Order, promise: Promise, rows: EncodedRows, door: Door, watch: Watch
 ) -> Release:
-    """Group long lists, let the preset spend the rest, and gather what may be published."""
-    schema, allowance, curator = order.schema, door.allowance, Curator(rows, door)
+    """Find maps, group long lists, let the preset spend the rest; gather what may be published."""
+    allowance, curator = door.allowance, Curator(rows, door)
+    schema = with_maps(curator, rows, order.schema, maps_cost(order.schema, allowance.total))
     groupings = learn_groupings(curator, schema, grouping_cost(schema, allowance.total))
     curator.recode(rows.grouped(groupings))
     ruled = Impossible(schema, groupings)

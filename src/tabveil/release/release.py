@@ -25,7 +25,7 @@ from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
 from tabveil.schema.totals import Total
-from tabveil.tables.drawing import drawn_codes, even_levels
+from tabveil.tables.drawing import as_often, drawn_codes, even_levels
 from tabveil.tables.measurement import Measurement
 from tabveil.tables.numbers import KINDS, Positions, RelaxedNumbers
 from tabveil.tables.placement import Placement, placement_from_dict
@@ -158,8 +158,12 @@ class Release:
         def levels() -> np.ndarray:
             return even_levels(drawn, random)
 
-        codes = drawn_codes(chances.probabilities, domain, drawn, levels)
-        numbers = self.placement.numbers(chances.numbers.drawn(drawn, levels, random))
+        def settled(places: np.ndarray, of: np.ndarray) -> np.ndarray:
+            return as_often(places, of, drawn, chances.weights, random)
+
+        codes = drawn_codes(chances.probabilities, domain, drawn, levels, settled)
+        places = chances.numbers.drawn(drawn, chances.weights, levels, random)
+        numbers = self.placement.numbers(places)
         order = random.permutation(rows)
         return chances.codec.ungrouped(Table(codes[order], numbers[order]), random, chances.allowed)
 

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from tabveil.columns import RULES, CategoryCodec, CellCodec, Column, NumberCodec
+from tabveil.columns import RULES, CategoryCodec, CellCodec, Column, Follows, NumberCodec
 from tabveil.columns.codec import NumberRule
 from tabveil.columns.rule import Missing, Rule, Value, plain_list, plain_lists, text_keys
 from tabveil.columns.words import check_text, did_you_mean, shown
@@ -289,6 +289,12 @@ class Schema(Rule):
     def learnt(self) -> tuple[str, ...]:
         """Names of the columns that are read: all but ids and what is dropped."""
         return tuple(self.codecs)
+
+    @property
+    def maps_to_buy(self) -> dict[str, Follows]:
+        """The columns whose values follow from others in a way that nobody declared."""
+        rules = {n: rule for n, rule in self.columns.items() if isinstance(rule, Follows)}
+        return {name: rule for name, rule in rules.items() if rule.bought is not None}
 
     def with_targets(self, names: Iterable[str]) -> "Schema":
         """The same schema with other targets."""

@@ -36,7 +36,7 @@ class Source:
         """Open a path or a frame, and check its header (and nothing else) against the schema."""
         reader = opened(data)
         unit = [schema.privacy.unit] if schema.privacy else []
-        _check_headers(reader, [*schema.learnt, *unit])
+        _check_headers(reader, [*schema.learnt, *schema.maps_to_buy, *unit])
         return cls(reader, schema.learnt, schema.privacy, Tokens(schema.missing))
 
     @classmethod

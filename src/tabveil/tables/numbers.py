@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from jaxtyping import Float
 
-from tabveil.tables.drawing import Levels, drawn_places, even_levels
+from tabveil.tables.drawing import Levels, as_often, drawn_places, even_levels
 from tabveil.tables.placement import GRID
 
 
@@ -23,8 +23,10 @@ class RelaxedNumbers(ABC):
         """How much of each row lies there in one column, and the numbers once that is known."""
 
     @abstractmethod
-    def drawn(self, rows: np.ndarray, levels: Levels, random: np.random.Generator) -> np.ndarray:
-        """Places for copies of these relaxed rows, [copies, numerical]."""
+    def drawn(
+        self, rows: np.ndarray, weights: np.ndarray, levels: Levels, random: np.random.Generator
+    ) -> np.ndarray:
+        """Places for copies of relaxed rows, [copies, numerical]; `weights` are those of all."""
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -70,7 +72,9 @@ class Positions(RelaxedNumbers):
         slack[column] = np.where(share > 0, inside, room)
         return share, Positions(positions, slack)
 
-    def drawn(self, rows: np.ndarray, levels: Levels, random: np.random.Generator) -> np.ndarray:
+    def drawn(
+        self, rows: np.ndarray, weights: np.ndarray, levels: Levels, random: np.random.Generator
+    ) -> np.ndarray:
         room = self.slack[:, rows]
         return (self.positions[:, rows] + room * (levels() - 0.5)).T
 
@@ -116,10 +120,14 @@ class Binned(RelaxedNumbers):
         ends[column] = np.stack([np.where(some, low_end, low), np.where(some, high_end, high)])
         return share, replace(self, chances=chances, ends=tuple(ends))
 
-    def drawn(self, rows: np.ndarray, levels: Levels, random: np.random.Generator) -> np.ndarray:
+    def drawn(
+        self, rows: np.ndarray, weights: np.ndarray, levels: Levels, random: np.random.Generator
+    ) -> np.ndarray:
         found = np.empty((len(rows), len(self.ends)))
         for column, (low, high) in enumerate(self.ends):
-            bins = drawn_places(self.chances[self._own(column)], rows, levels())
+            chances = self.chances[self._own(column)]
+            bins = drawn_places(chances, rows, levels())
+            bins = as_often(bins, chances, rows, weights, random)
             found[:, column] = low[bins] + (high - low)[bins] * even_levels(bins, random)
         return found
 
@@ -172,15 +180,19 @@ class Mixed(RelaxedNumbers):
         others, binned = self.binned.between(column, start, stop)
         return np.concatenate([some, others]), Mixed(placed, binned)
 
-    def drawn(self, rows: np.ndarray, levels: Levels, random: np.random.Generator) -> np.ndarray:
+    def drawn(
+        self, rows: np.ndarray, weights: np.ndarray, levels: Levels, random: np.random.Generator
+    ) -> np.ndarray:
         first = self.placed.positions.shape[1]
         placed, found = rows < first, np.empty((len(rows), len(self.placed.positions)))
 
         def levels_of(some: np.ndarray) -> Levels:
             return lambda: levels()[some]
 
-        found[placed] = self.placed.drawn(rows[placed], levels_of(placed), random)
-        found[~placed] = self.binned.drawn(rows[~placed] - first, levels_of(~placed), random)
+        found[placed] = self.placed.drawn(rows[placed], weights[:first], levels_of(placed), random)
+        found[~placed] = self.binned.drawn(
+            rows[~placed] - first, weights[first:], levels_of(~placed), random
+        )
         return found
 
     def to_arrays(self) -> dict[str, np.ndarray]:

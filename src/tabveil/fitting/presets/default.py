@@ -25,6 +25,7 @@ from tabveil.fitting.projection import Annealing, project
 from tabveil.fitting.ranks import DISTRIBUTIONS, Learnt, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, dealt_out, rappp, rehearse
 from tabveil.fitting.relaxed import Mixture
+from tabveil.fitting.single_columns import as_measured
 from tabveil.fitting.spending import (
     CountedColumn,
     Outlook,
@@ -124,7 +125,7 @@ class Default:
     # Where a public table leaves little else to learn, shares of a wrong number hurt most.
     public_count_share: Fraction = Fraction(4, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
-    alone_share: Share = Share(Fraction(10, 100), Fraction(20, 100), noise=0.008)
+    alone_share: Share = Share(Fraction(15, 100), Fraction(20, 100), noise=0.008)
     # Of a number's distribution a public table knows the most; this tells where it is wrong.
     short_look: Fraction = Fraction(1, 5)  # of what rank space may cost
     most_apart: float = 0.5  # of such differences, that no public table is followed beyond
@@ -210,12 +211,7 @@ class Default:
         counts = dict(_kinds_alone(domain, special, counted, noise))
         if public is not None:
             counts |= {axis: public.shares(axis) * counted for axis in range(pairs.categorical)}
-        counts |= dict(_given_alone(given, pairs, domain))
-        for answer in alone:
-            counts |= {
-                int(axis): np.maximum(found[: domain.sizes[axis]], answer.scale / 2)
-                for axis, found in zip(outline.columns, answer.counts, strict=True)
-            }
+        counts |= dict(_alone([*given, *alone], pairs, domain))
         start = soft_rows(pairs, domain, counts, rows, task.seed)
         beside = None
         if public is not None:
@@ -240,6 +236,8 @@ class Default:
         )
         last = replace(self.effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
+        if result.public is None:
+            table = as_measured(table, result.answers, pairs, total)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
         return replace(result, table=table, public=result.public and result.public.settled())
 
@@ -247,14 +245,17 @@ class Default:
         self, curator: Curator, workload: Workload, pairs: Pairs, outline: Outline
     ) -> tuple[list[Answer], list[Answer]]:
         """Columns alone, and tables with targets: what is measured without choosing."""
-        alone = [(pairs.alone(outline.columns), outline.alone)] if len(outline.columns) else []
-        crossed = (
-            dealt_out(pairs, outline.with_targets, outline.together, self.by_size)
-            if len(outline.with_targets)
-            else []
+        alone, crossed = (
+            [
+                curator.measure(workload, pairs, alike, part)
+                for alike, part in dealt_out(pairs, picks, rho, self.by_size)
+            ]
+            for picks, rho in (
+                (pairs.alone(outline.columns), outline.alone),
+                (outline.with_targets, outline.together),
+            )
         )
-        measured = [curator.measure(workload, pairs, *look) for look in [*alone, *crossed]]
-        return measured[: len(alone)], measured[len(alone) :]
+        return alone, crossed
 
     def count_cost(self, task: Task) -> Fraction:
         """ρ for the number of rows; nothing where it is public."""
@@ -387,25 +388,27 @@ class Default:
         rows: int,
     ) -> Outlook:
         noise = {p.purpose: p.noise for p in purchases if p.noise is not None}
+        cells = pairs.cells[pairs.alone(outline.columns)]
+        alone = self._noise_by_size(noise.get(COLUMNS, np.inf), cells)
         kinds = [
-            ("categorical", noise[COLUMNS] if column in outline.columns else EXACT)
-            for column in range(pairs.categorical)
+            ("categorical", alone(pairs.cells[place]) if column in outline.columns else EXACT)
+            for column, place in enumerate(pairs.alone(range(pairs.categorical)))
         ]
         kinds += [("numerical", noise[DISTRIBUTIONS]) for _ in task.domain.numerical]
         columns = tuple(
             CountedColumn(column.name, kind, len(column.labels), scale)
             for column, (kind, scale) in zip(pairs.layout.columns, kinds, strict=True)
         )
-        cells = [column.cells for column in columns]
+        sizes = [column.cells for column in columns]
         chosen = self._noise_by_size(noise.get(pairs.name, np.inf), pairs.cells[len(columns) :])
         direct = {pairs.layout.queries[q][:2] for q in outline.with_targets}
         tables = {
-            (i, j): chosen(cells[i] * cells[j]) for i, j in combinations(range(len(columns)), 2)
+            (i, j): chosen(sizes[i] * sizes[j]) for i, j in combinations(range(len(columns)), 2)
         }
         together = self._noise_by_size(
             noise.get(WITH_TARGETS, np.inf), pairs.cells[outline.with_targets]
         )
-        tables |= {(i, j): min(tables[i, j], together(cells[i] * cells[j])) for i, j in direct}
+        tables |= {(i, j): min(tables[i, j], together(sizes[i] * sizes[j])) for i, j in direct}
         told = [pairs.layout.queries[q] for answer in outline.given for q in answer.picks]
         tables |= {(q.one, q.other): EXACT for q in told if not q.alone and not q.group}
         steps = self.effort.steps(len(outline.plan.rounds))
@@ -539,15 +542,13 @@ def _numbers_alone(
     return found
 
 
-def _given_alone(
-    given: list[Answer], pairs: Pairs, domain: Domain
-) -> Iterator[tuple[int, np.ndarray]]:
-    """For each categorical column that totals tell alone, about how many rows each value has."""
-    for answer in given:
+def _alone(answers: list[Answer], pairs: Pairs, domain: Domain) -> Iterator[tuple[int, np.ndarray]]:
+    """For each categorical column that is told alone, about how many rows each value has."""
+    for answer in answers:
         for pick, counts in zip(answer.picks.tolist(), answer.counts, strict=True):
             query = pairs.layout.queries[pick]
             if query.alone:
-                yield query.one, np.maximum(counts[: domain.sizes[query.one]], EXACT)
+                yield query.one, np.maximum(counts[: domain.sizes[query.one]], answer.scale / 2)
 
 
 def _kinds_alone(
