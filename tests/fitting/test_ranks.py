@@ -369,7 +369,7 @@ def test_special_and_missing_values_are_counted_apart_and_leave_rank_space_to_th
 
 
 def test_parts_correct_the_whole_that_they_were_cut_from() -> None:
-    column = Refining.start(size=8, every=8, zero=-1000, pieces=2, total=100)
+    column = Refining.start(size=8, every=8, zero=-1000, pieces=4, total=100)
     column.refine(np.array([40.0, 60.0]), 3.0, level=0, following=1.0)
     assert column.wholes.tolist() == [40.0, 60.0]
     column.refine(np.array([5.0] * 4 + [20.0] * 4), 3.0, level=1, following=100.0)
