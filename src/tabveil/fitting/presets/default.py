@@ -202,7 +202,7 @@ class Default:
 
         alone, crossed = self._measured(curator, workload, pairs, outline)
         counted = round(recounted(total, self.count_noise(task), [*alone, *crossed]))
-        special = [apart * (counted / total) for apart in special]
+        special = [apart * (counted / max(1, total)) for apart in special]
         given = given_answers(task.schema.parsed_totals, pairs, counted)
         known = [*alone, *given]
         if outline.numbers:
