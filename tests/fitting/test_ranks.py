@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from noises import Spy
 from samples import curator_of
 from tabveil.curator import Curator
-from tabveil.fitting.ranks import FIRST_RUNS, LEVELS, Refining, learn_ranks, thinning_out
+from tabveil.fitting.ranks import (
+    FIRST_RUNS,
+    LEVELS,
+    SHORT_LOOK,
+    Refining,
+    learn_ranks,
+    thinning_out,
+)
 from tabveil.privacy import Allowance, Ledger, Noise, OpenDPNoise, Relation
 from tabveil.queries import GRID
 from tabveil.schema import Schema
@@ -77,7 +84,7 @@ def ages(rows: int) -> np.ndarray:
 def test_without_noise_every_height_up_to_the_thin_ends_is_the_true_share(rho: Fraction) -> None:
     lattice, columns = lattice_of(WHOLE, FINE), (ages(5000), heavy_tail(5000))
     curator, _ = door(table_of(*columns), rho)
-    ranks, _, scale, *_ = learn_ranks(curator, lattice, rho, 5000)
+    ranks, _, [scale, _], _ = learn_ranks(curator, lattice, rho, 5000)
     for column, numbers in enumerate(columns):
         assert ranks.starts[column][0] == 0 and (np.diff(ranks.starts[column]) > 0).all()
         assert ranks.heights[column][0] == 0 and ranks.heights[column][-1] == 1
@@ -203,7 +210,7 @@ def test_what_was_charged_and_what_is_left_add_up_exactly(
 ) -> None:
     rule, numbers = TABLES[name]
     curator, allowance = door(table_of(numbers), rho, relation)
-    ranks, _, first_scale, left, _ = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
+    ranks, _, [first_scale], left = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
     assert allowance.spent + left == rho and left >= 0
     assert 1 <= len(allowance.charges) <= len(LEVELS)
     *before, last = [charge.rho for charge in allowance.charges]
@@ -223,8 +230,8 @@ def test_levels_never_cost_more_than_the_whole() -> None:
 def test_tables_without_numbers_cost_nothing() -> None:
     schema = Schema.from_dict({"columns": {"c": {"type": "categorical", "values": [0]}}})
     curator, allowance = door(Table(np.zeros((5, 1), np.int32), np.zeros((5, 0))), Fraction(1))
-    ranks, _, scale, left, _ = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
-    assert (ranks.starts, scale, left, allowance.spent) == ((), 0.0, 1, 0)
+    ranks, _, scale, left = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
+    assert (ranks.starts, len(scale), left, allowance.spent) == ((), 0, 1, 0)
 
 
 # -- tables of any shape ---------------------------------------------------------------------------
@@ -271,7 +278,7 @@ def test_any_counts_make_a_distribution(
     random, rho = np.random.default_rng(seed), Fraction(10) ** exponent
     curator, allowance = door(table_of(random.integers(0, size, rows)), rho, noise=OpenDPNoise())
     lattice = lattice_of({"min": 0, "max": size - 1, "decimals": 0})
-    ranks, _, _, left, _ = learn_ranks(curator, lattice, rho, total)
+    ranks, _, _, left = learn_ranks(curator, lattice, rho, total)
     assert ranks.heights[0][0] == 0 and ranks.heights[0][-1] == 1
     assert (np.diff(ranks.heights[0]) >= 0).all() and (np.diff(ranks.starts[0]) > 0).all()
     assert ranks.starts[0][0] == 0 and ranks.starts[0][-1] < size
@@ -382,6 +389,40 @@ def test_parts_correct_the_whole_that_they_were_cut_from() -> None:
 def test_what_would_refine_single_points_further_is_spent_on_them() -> None:
     rho = Fraction(1, 300)
     curator, allowance = door(table_of(ages(20_000)), rho, noise=OpenDPNoise())
-    *_, left, _ = learn_ranks(curator, lattice_of(WHOLE), rho, 20_000)
+    *_, left = learn_ranks(curator, lattice_of(WHOLE), rho, 20_000)
     assert left == 0 and len(allowance.charges) == 2
     assert allowance.charges[-1].rho == rho * (1 - LEVELS[0])
+
+
+# -- beside a public table -------------------------------------------------------------------------
+
+
+def below(numbers: np.ndarray) -> np.ndarray:
+    """The share of public rows below each of a hundred whole numbers, and all of them."""
+    counts = np.bincount(numbers.astype(int), minlength=100)
+    return np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
+
+
+def test_columns_that_a_public_table_tells_cost_a_short_look_and_others_the_usual_one() -> None:
+    rho, people = Fraction(1, 100), ages(5000)
+    curator, allowance = door(table_of(people, people), rho)
+    public = [below(people), below(99 - people / 4)]  # as they are, and all of them old
+    learnt = learn_ranks(curator, lattice_of(WHOLE, WHOLE), rho, 5000, public)
+    looks = [measurement.sides[0].name for measurement in curator.published]
+    assert looks[:3] == ["x0", "x1", "x1"]  # at once again where the public table was wrong
+    assert learnt.noise[0] > 2 * learnt.noise[1]
+    assert allowance.spent + learnt.unspent == rho
+    # One of two columns was left at a fifth of its price.
+    assert learnt.unspent == rho / 2 * (1 - SHORT_LOOK)
+
+
+def test_a_misleading_public_table_leaves_as_little_noise_as_none() -> None:
+    rho, people = Fraction(1, 100), ages(5000)
+    alone, misled = (
+        learn_ranks(door(table_of(people), rho)[0], lattice_of(WHOLE), rho, 5000, public)
+        for public in (None, [below(99 - people / 4)])
+    )
+    assert misled.noise == pytest.approx(alone.noise)
+    assert misled.unspent == alone.unspent
+    for ours, theirs in zip(alone.ranks.heights, misled.ranks.heights, strict=True):
+        np.testing.assert_allclose(ours, theirs)

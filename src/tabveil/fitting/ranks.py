@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from tabveil.curator import Curator
 from tabveil.fitting.shapes import Run, cut, points, spread, tails
@@ -24,6 +25,9 @@ CLEARLY, DENSE = 2.5, 3.0  # standard errors above zero: to be heard, and to be 
 UNHEARD = 0.25  # standard errors: what a run beyond the clear ones may be expected to hold
 FAR = 2**30  # points from zero, where all numbers are about as large
 FINE = 16  # parts of a run that a public table gives its shape
+SHORT_LOOK = Fraction(1, 5)
+"""Of a column's price, to see whether a public table tells it; the rest is spent where not."""
+MOST_APART = 0.5  # how much of where the two differ may be more than noise
 Below = np.ndarray
 """The share of public rows below each point of a column, and 1 after the last: [points + 1]."""
 
@@ -33,9 +37,8 @@ class Learnt(NamedTuple):
 
     ranks: Ranks
     special: list[np.ndarray]  # per column: about how many rows have each special value
-    noise: float  # of the first level
+    noise: Float[np.ndarray, " numerical"]  # of the first level
     unspent: Fraction  # ρ left over
-    apart: float = 1.0  # how much was kept of where counts and public tables differ, at most
 
 
 def learn_ranks(
@@ -50,10 +53,11 @@ def learn_ranks(
     Level by level, runs of points are counted with noise, and those that hold clearly more rows
     than the noise of the next level are cut into shorter runs, down to single points. Counts of the
     parts correct the whole and are made to add up to it. Where a `public` table has
-    the column, counts lean towards it as far as noise is all that sets them apart.
+    the column, counts lean towards it as far as noise is all that sets them apart, and a short look
+    does; where that finds more than noise, the rest of the look follows, and nothing is lost.
     """
     if not lattice.sizes:
-        return Learnt(Ranks(lattice, (), ()), [], 0.0, rho)
+        return Learnt(Ranks(lattice, (), ()), [], np.zeros(0), rho)
     pieces = _first_runs(rho, len(lattice.sizes), total)
     columns = [
         Refining.start(size, every, _zero(lattice, column), pieces, total, below)
@@ -63,27 +67,77 @@ def learn_ranks(
             )
         )
     ]
-    first_scale, left, apart = 0.0, rho, 0.0
+    noise, spent, left = np.zeros(0), Fraction(0), rho
     for level, share in enumerate(LEVELS):
         runs = [column.runs for column in columns]
         if not any(map(len, runs)):
             break
         # After single points there is nothing to refine, and nothing to save for.
         price = rho * share if level == 0 or any(map(_divisible, runs)) else left
-        counts, scale = curator.intervals(lattice, runs, price)
         left -= price
-        first_scale = first_scale or scale
-        following = scale * float(share / LEVELS[min(level + 1, len(LEVELS) - 1)]) ** 0.5
-        for column, noisy in zip(columns, counts, strict=True):
-            if len(noisy):
-                column.refine(noisy.astype(float), scale, level, following)
-                apart = max(apart, column.kept)
+        looks, cost = _looked_at(curator, lattice, columns, price, level)
+        spent += cost
+        noise = noise if len(noise) else np.array([look.scale for look in looks])
+        after = float(share / LEVELS[min(level + 1, len(LEVELS) - 1)]) ** 0.5
+        for column, look in zip(columns, looks, strict=True):
+            if len(look.counts):
+                column.refine(look.counts, look.scale, level, look.scale * after)
     special = [
         np.array([held for start, _, held in sorted(column.done) if start >= size])
         for column, size in zip(columns, lattice.sizes, strict=True)
     ]
     ordinary = [column.ordinary(size) for column, size in zip(columns, lattice.sizes, strict=True)]
-    return Learnt(_ranks(lattice, ordinary), special, first_scale, left, apart)
+    return Learnt(_ranks(lattice, ordinary), special, noise, rho - spent)
+
+
+class Look(NamedTuple):
+    """Noisy counts of a column's runs."""
+
+    counts: np.ndarray
+    scale: float
+
+    def and_again(self, other: "Look") -> "Look":
+        """Two looks at the same runs as one, each as much as it is sure of; one may have none."""
+        if not len(self.counts) or not len(other.counts):
+            return other if len(other.counts) else self
+        sure, surer = self.scale**-2, other.scale**-2
+        counts = (sure * self.counts + surer * other.counts) / (sure + surer)
+        return Look(counts, (sure + surer) ** -0.5)
+
+
+def _looked_at(
+    curator: Curator, lattice: Lattice, columns: Sequence["Refining"], price: Fraction, level: int
+) -> tuple[list[Look], Fraction]:
+    """One look at the runs of every column, for the same price each, and what was spent.
+
+    Columns that a public table tells, as far as a short look can see, cost no more than that.
+    """
+    asked = np.array([len(column.runs) > 0 for column in columns])
+    told = asked & [column.public is not None for column in columns]
+    each = price / int(asked.sum())
+    short = each * int(told.sum()) * SHORT_LOOK
+    looks = _look(curator, lattice, columns, told, short)
+    doubted = told & [c.doubts(*look, level) for c, look in zip(columns, looks, strict=True)]
+    rest = each * (int((asked & ~told).sum()) + int(doubted.sum()) * (1 - SHORT_LOOK))
+    others = _look(curator, lattice, columns, (asked & ~told) | doubted, rest)
+    both = [look.and_again(other) for look, other in zip(looks, others, strict=True)]
+    return both, short + rest
+
+
+def _look(
+    curator: Curator,
+    lattice: Lattice,
+    columns: Sequence["Refining"],
+    asked: np.ndarray,
+    rho: Fraction,
+) -> list[Look]:
+    """A look at the runs of the columns that are asked for, together; none, if none is."""
+    if not asked.any():
+        return [Look(np.zeros(0), 0.0) for _ in columns]
+    nothing = np.zeros((0, 2), int)
+    runs = [column.runs if some else nothing for column, some in zip(columns, asked, strict=True)]
+    counts, scale = curator.intervals(lattice, runs, rho)
+    return [Look(noisy.astype(float), scale) for noisy in counts]
 
 
 def ranks_spending(columns: int, rho: Fraction, protection: Protection) -> tuple[Purchase, ...]:
@@ -124,6 +178,18 @@ class Refining:
         parents = np.concatenate([np.zeros(len(ordinary), int), 1 + np.arange(len(special))])
         runs, whole = np.concatenate([ordinary, special]), np.array([float(total)])
         return cls(runs, whole, parents, zero, public=public)
+
+    def doubts(self, counts: np.ndarray, scale: float, level: int) -> bool:
+        """Whether the public table is further from these counts than noise can easily bring it.
+
+        Of whole columns it is then believed nothing; of the parts of a run, the next one may do.
+        """
+        if self.public is None or not len(counts):
+            return False
+        _, kept = leaning(counts, self._foretold(level), scale)
+        if level == 0 and kept > MOST_APART:
+            self.public = None
+        return kept > MOST_APART
 
     def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""

@@ -22,7 +22,7 @@ from tabveil.fitting.counting import recounted
 from tabveil.fitting.given import EXACT, given_answers
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, project
-from tabveil.fitting.ranks import DISTRIBUTIONS, Learnt, learn_ranks, ranks_spending
+from tabveil.fitting.ranks import DISTRIBUTIONS, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, dealt_out, rappp, rehearse
 from tabveil.fitting.relaxed import Mixture
 from tabveil.fitting.single_columns import as_measured
@@ -126,9 +126,6 @@ class Default:
     public_count_share: Fraction = Fraction(4, 100)
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
     alone_share: Share = Share(Fraction(15, 100), Fraction(20, 100), noise=0.008)
-    # Of a number's distribution a public table knows the most; this tells where it is wrong.
-    short_look: Fraction = Fraction(1, 5)  # of what rank space may cost
-    most_apart: float = 0.5  # of such differences, that no public table is followed beyond
     targets_share: Fraction = Fraction(20, 100)
     most_noise: float = 0.15  # in a table with a target, as a share of all rows
     select_share: Fraction = Fraction(8, 100)  # of what is left for cross-tables
@@ -179,7 +176,9 @@ class Default:
         self.check(domain)
         total = task.rows or curator.total(self.count_cost(task))
         public = task.public
-        ranks, special, noise, unspent, _ = self._learn_ranks(curator, task, total)
+        lattice, ranks_cost = Lattice.of(task.schema), self.ranks_cost(task, total)
+        below = None if public is None else public.below(lattice)
+        ranks, special, noise, unspent = learn_ranks(curator, lattice, ranks_cost, total, below)
         bins = bins_for(task.strength(total), len(domain.numerical))
         edges = ranks.bins(bins, task.impossible.turning_points(ranks))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
@@ -271,17 +270,6 @@ class Default:
     def ranks_cost(self, task: Task, total: int) -> Fraction:
         """ρ for rank space, at most."""
         return self.ranks_share.of(task, len(task.domain.numerical), total)
-
-    def _learn_ranks(self, curator: Curator, task: Task, total: int) -> Learnt:
-        """Rank space from private rows alone, unless a short look finds it as in public tables."""
-        lattice, rho = Lattice.of(task.schema), self.ranks_cost(task, total)
-        if task.public is None:
-            return learn_ranks(curator, lattice, rho, total)
-        short = rho * self.short_look
-        found = learn_ranks(curator, lattice, short, total, task.public.below(lattice))
-        if found.apart <= self.most_apart:
-            return found._replace(unspent=found.unspent + rho - short)
-        return learn_ranks(curator, lattice, rho - short + found.unspent, total)
 
     def outline(
         self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)
@@ -527,7 +515,11 @@ def _cells(domain: Domain) -> int:
 
 
 def _numbers_alone(
-    pairs: Pairs, edges: list[np.ndarray], special: list[np.ndarray], total: int, noise: float
+    pairs: Pairs,
+    edges: list[np.ndarray],
+    special: list[np.ndarray],
+    total: int,
+    noise: np.ndarray,
 ) -> list[Answer]:
     """What rank space already says of each number alone: rows with special values and in bins."""
     found = []
@@ -538,7 +530,7 @@ def _numbers_alone(
         counts[0, : len(alone)] = np.rint(alone)
         # A bin is a sum of about ten runs, so its noise is about three times that of one.
         place = pairs.alone([pairs.categorical + number])
-        found.append(Answer(pairs, place, counts, 3 * noise, derived=True))
+        found.append(Answer(pairs, place, counts, 3 * float(noise[number]), derived=True))
     return found
 
 
@@ -552,9 +544,9 @@ def _alone(answers: list[Answer], pairs: Pairs, domain: Domain) -> Iterator[tupl
 
 
 def _kinds_alone(
-    domain: Domain, special: list[np.ndarray], total: int, noise: float
+    domain: Domain, special: list[np.ndarray], total: int, noise: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray]]:
     """For each axis of kinds, about how many rows are ordinary or have each special value."""
-    for axis, apart in zip(domain.kinds, special, strict=True):
+    for axis, apart, scale in zip(domain.kinds, special, noise, strict=True):
         if axis is not None:
-            yield axis, np.maximum([total - apart.sum(), *apart], max(1.0, noise / 2))
+            yield axis, np.maximum([total - apart.sum(), *apart], max(1.0, scale / 2))
