@@ -1,5 +1,6 @@
 """Public rows that get weights: as near to the public table as the noisy answers allow."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -145,3 +146,15 @@ def test_the_number_of_rows_is_told_by_tables_too() -> None:
 def _tilted_by_sex(rows: Pool) -> np.ndarray:
     weights = np.where(rows.rows.codes[:, 0] == 0, 4.0, 1.0)
     return np.asarray(weights / weights.sum())
+
+
+def test_bins_that_no_row_has_are_given_to_as_many_as_are_common() -> None:
+    rows = pool(4000)
+    old = replace(rows, rows=Table(rows.rows.codes, 50 + rows.rows.numbers // 2))
+    [alone] = rows.pairs.alone([2])
+    [(column, common)] = old.lacking(answer(old, int(alone), np.array([0.7, 0.3])), TOTAL)
+    assert (column, common.tolist()) == (2, [0.7, 0.0])
+    given = old.given(column, common)
+    np.testing.assert_allclose(np.bincount(given.cells(int(alone))) / 4000, [0.7, 0.3], atol=0.03)
+    assert np.array_equal(given.rows.codes, old.rows.codes)
+    assert len(np.unique(given.rows.numbers[given.rows.numbers < 50])) == 50

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from tabveil.curator import Curator
 from tabveil.fitting.shapes import Run, cut, points, spread, tails
@@ -39,6 +39,7 @@ class Learnt(NamedTuple):
     special: list[np.ndarray]  # per column: about how many rows have each special value
     noise: Float[np.ndarray, " numerical"]  # of the first level
     unspent: Fraction  # ρ left over
+    own: Int[np.ndarray, " own"]  # the numbers that no public table had a say in
 
 
 def learn_ranks(
@@ -57,7 +58,7 @@ def learn_ranks(
     does; where that finds more than noise, the rest of the look follows, and nothing is lost.
     """
     if not lattice.sizes:
-        return Learnt(Ranks(lattice, (), ()), [], np.zeros(0), rho)
+        return Learnt(Ranks(lattice, (), ()), [], np.zeros(0), rho, np.zeros(0, int))
     pieces = _first_runs(rho, len(lattice.sizes), total)
     columns = [
         Refining.start(size, every, _zero(lattice, column), pieces, total, below)
@@ -87,7 +88,8 @@ def learn_ranks(
         for column, size in zip(columns, lattice.sizes, strict=True)
     ]
     ordinary = [column.ordinary(size) for column, size in zip(columns, lattice.sizes, strict=True)]
-    return Learnt(_ranks(lattice, ordinary), special, noise, rho - spent)
+    own = np.flatnonzero([column.public is None for column in columns])
+    return Learnt(_ranks(lattice, ordinary), special, noise, rho - spent, own)
 
 
 class Look(NamedTuple):
@@ -198,13 +200,12 @@ class Refining:
         if self.public is not None:
             counts, self.kept = leaning(counts, self._foretold(level), scale)
         if level == 0:
+            self.wholes = _adding_up(counts, self.parents, self.wholes.sum())
             ordinary = self.parents == 0
             if self.public is None:
                 counts[ordinary], self.heard = thinning_out(
                     counts[ordinary], self.runs[ordinary], self.zero, scale
                 )
-            # Of ordinary numbers together, and of each special value.
-            self.wholes = onto_simplex(np.bincount(self.parents, counts), self.wholes.sum())
         mass = _consistent(counts, self.wholes, self.parents)
         lengths = self.runs[:, 1] - self.runs[:, 0]
         dense = (lengths > 1) & (mass > DENSE * following) & (level + 1 < len(LEVELS))
@@ -313,6 +314,15 @@ def _branches(length: int, level: int, clear: float) -> int:
     """How many parts a run is cut into: to end at single points, but for noise to leave some."""
     to_points = math.ceil(length ** (1 / (len(LEVELS) - level - 1)) - 1e-9)
     return max(BRANCHES, min(max(8, to_points), int(2 * clear)))
+
+
+def _adding_up(counts: np.ndarray, parents: np.ndarray, total: float) -> np.ndarray:
+    """Rows with ordinary numbers together, and with each special value, as counted.
+
+    What is missing from the total is noise, most of it in the sum that has the most parts.
+    """
+    sums, parts = np.bincount(parents, counts), np.bincount(parents)
+    return onto_simplex(sums + (total - sums.sum()) * parts / parts.sum(), total)
 
 
 def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> np.ndarray:

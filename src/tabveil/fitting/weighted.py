@@ -43,7 +43,7 @@ BETWEEN_ROUNDS, AT_THE_END = 15, 30
 """Steps of the optimiser; each begins where the last one ended."""
 BATCH = 4096
 SELDOM, COMMON = 0.005, 0.03
-"""Values that fewer public rows have are given to some, if more private ones clearly have them."""
+"""What fewer public rows have is given to some of them, if clearly more private ones have it."""
 NEGLIGIBLE = 1e-3
 """Of the weight that a row begins with; a row of less is left out of a release."""
 ABOUT_NOTHING = 1e-4
@@ -80,15 +80,13 @@ class Pool:
         return cell
 
     def lacking(self, answer: Answer, total: float) -> Iterator[tuple[int, np.ndarray]]:
-        """Categorical columns of which rows lack common values, and how common these are."""
+        """Columns of which rows lack common values or bins, and how common these are."""
         for pick, counts in zip(answer.picks.tolist(), answer.counts, strict=True):
             columns = self.pairs.columns_of(self.pairs.layout.queries[pick])
             shape = [len(column.labels) for column in columns]
             shares = counts[: np.prod(shape)].reshape(shape) / total
             for axis, column in enumerate(columns):
                 place = self.pairs.layout.columns.index(column)
-                if place >= self.pairs.categorical:
-                    continue
                 others = tuple(other for other in range(len(shape)) if other != axis)
                 margin = shares.sum(axis=others)
                 label = self._labels[column.name]
@@ -101,13 +99,28 @@ class Pool:
 
     def given(self, column: int, common: Float[np.ndarray, " labels"]) -> "Pool":
         """The same rows, of which as many as are `common` get values that they lacked."""
-        axes = [axis for axis in range(len(self.domain.axes)) if axis not in self.domain.kinds]
         random = np.random.default_rng(column)
         chosen = np.searchsorted(np.cumsum(common), random.random(self.rows.rows), "right")
-        codes = self.rows.codes.copy()
-        some = chosen < len(common)
-        codes[some, axes[column]] = chosen[some]
-        return replace(self, rows=Table(codes, self.rows.numbers))
+        codes, numbers = self.rows.codes.copy(), self.rows.numbers.copy()
+        some = np.flatnonzero(chosen < len(common))
+        number = column - self.pairs.categorical
+        if number < 0:
+            axes = [axis for axis in range(codes.shape[1]) if axis not in self.domain.kinds]
+            codes[some, axes[column]] = chosen[some]
+        else:
+            bins = chosen[some] - len(self.domain.special(number))
+            axis = self.domain.kinds[number]
+            if axis is not None:
+                codes[some, axis] = np.where(bins < 0, chosen[some] + 1, 0)
+            numbers[some[bins >= 0], number] = self._within(number, bins[bins >= 0], random)
+        return replace(self, rows=Table(codes, numbers))
+
+    def _within(self, number: int, bins: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """A number from each of these bins."""
+        ends = np.concatenate([[0], self.pairs.tables.bins.edges[number], [GRID]]) / GRID
+        shares = np.zeros((len(bins), self.rows.numbers.shape[1]))
+        shares[:, number] = ends[bins] + random.random(len(bins)) * np.diff(ends)[bins]
+        return self.ranks.numbers(shares)[:, number]
 
     def memberships(self, picks: Sequence[int]) -> sparse.csr_matrix:
         """Which row is in which cell of these cross-tables, one beside the other."""

@@ -22,7 +22,7 @@ from tabveil.fitting.counting import recounted
 from tabveil.fitting.given import EXACT, given_answers
 from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, project
-from tabveil.fitting.ranks import DISTRIBUTIONS, learn_ranks, ranks_spending
+from tabveil.fitting.ranks import DISTRIBUTIONS, Learnt, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, dealt_out, rappp, rehearse
 from tabveil.fitting.relaxed import Mixture
 from tabveil.fitting.single_columns import as_measured
@@ -75,7 +75,7 @@ class Outline:
     ranks: Fraction  # ρ for rank space, of which some may be left
     alone: Fraction  # ρ for categorical columns alone
     columns: np.ndarray  # which ones: those that nothing public tells as well
-    numbers: bool  # whether rank space tells enough of numbers alone
+    numbers: np.ndarray  # of which rank space tells enough alone
     given: list[Answer]  # published already
     together: Fraction  # ρ for the cross-tables that are measured without choosing
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
@@ -87,9 +87,8 @@ class Outline:
 
     def known(self, pairs: Pairs) -> int:
         """How many are known before the rounds."""
-        numbers = len(pairs.layout.columns) - pairs.categorical if self.numbers else 0
         given = sum(len(answer.picks) for answer in self.given)
-        return given + len(self.columns) + numbers + len(self.with_targets)
+        return given + len(self.columns) + len(self.numbers) + len(self.with_targets)
 
 
 @dataclass(frozen=True)
@@ -178,13 +177,14 @@ class Default:
         public = task.public
         lattice, ranks_cost = Lattice.of(task.schema), self.ranks_cost(task, total)
         below = None if public is None else public.below(lattice)
-        ranks, special, noise, unspent = learn_ranks(curator, lattice, ranks_cost, total, below)
+        learnt = learn_ranks(curator, lattice, ranks_cost, total, below)
+        ranks, special, noise = learnt.ranks, learnt.special, learnt.noise
         bins = bins_for(task.strength(total), len(domain.numerical))
         edges = ranks.bins(bins, task.impossible.turning_points(ranks))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         limits = self.within(domain), self.clear(task, total)
         pairs = Pairs.over(domain, edges, self.most_cells, names, *limits)
-        outline = self.outline(task, pairs, total, unspent)
+        outline = self.outline(task, pairs, total, learnt)
         plan = outline.plan
         reference = max(
             [curator.noise_of(pairs, tables.picks, tables.measure) for tables, *_ in plan.rounds],
@@ -204,8 +204,7 @@ class Default:
         special = [apart * (counted / max(1, total)) for apart in special]
         given = given_answers(task.schema.parsed_totals, pairs, counted)
         known = [*alone, *given]
-        if outline.numbers:
-            known += _numbers_alone(pairs, edges, special, counted, noise)
+        known += _numbers_alone(pairs, edges, special, counted, noise, outline.numbers)
         known += crossed
         counts = dict(_kinds_alone(domain, special, counted, noise))
         if public is not None:
@@ -235,8 +234,7 @@ class Default:
         )
         last = replace(self.effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
-        if result.public is None:
-            table = as_measured(table, result.answers, pairs, counted)
+        table = as_measured(table, result.answers, pairs, counted)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
         return replace(result, table=table, public=result.public and result.public.settled())
 
@@ -272,19 +270,21 @@ class Default:
         return self.ranks_share.of(task, len(task.domain.numerical), total)
 
     def outline(
-        self, task: Task, pairs: Pairs, total: int, unspent: Fraction = Fraction(0)
+        self, task: Task, pairs: Pairs, total: int, learnt: Learnt | None = None
     ) -> Outline:
-        """What will be asked of these cross-tables; rounds also get what ranks left `unspent`."""
+        """What will be asked of these cross-tables; rounds also get what rank space left over."""
         rho, domain = task.rho, task.domain
         count, ranks = self.count_cost(task), self.ranks_cost(task, total)
         given = given_answers(task.schema.parsed_totals, pairs, total)
         told = np.concatenate([np.zeros(0, int), *(answer.picks for answer in given)])
-        columns, alone, numbers = self._alone(task, pairs, total, told)
+        own = np.arange(len(domain.numerical)) if learnt is None else learnt.own
+        columns, alone, numbers = self._alone(task, pairs, total, told, own)
         with_targets, together = pairs.with_targets(domain.crossed), rho * self.targets_share
         with_targets = with_targets[~np.isin(with_targets, told)]
         first = with_targets[:0]  # to choose from before all others
         if not self._worthwhile(task, pairs, with_targets, together, total):
             first, with_targets, together = with_targets, first, Fraction(0)
+        unspent = Fraction(0) if learnt is None else learnt.unspent
         spent = count + ranks - unspent + alone + together
         outline = Outline(
             count, ranks, alone, columns, numbers, given, together, with_targets, NO_ROUNDS
@@ -294,12 +294,12 @@ class Default:
         return replace(outline, plan=plan)
 
     def _alone(
-        self, task: Task, pairs: Pairs, total: int, told: np.ndarray
-    ) -> tuple[np.ndarray, Fraction, bool]:
-        """Which categorical columns are measured alone, ρ for them, and if numbers need no more.
+        self, task: Task, pairs: Pairs, total: int, told: np.ndarray, own: np.ndarray
+    ) -> tuple[np.ndarray, Fraction, np.ndarray]:
+        """Which categorical columns are measured alone, ρ for them, and which numbers are known.
 
         Where noise would drown them, what a public table says of its columns is better, and those
-        that it is wrong about come up among the cross-tables.
+        that it is wrong about come up among the cross-tables; of numbers, they are known already.
         """
         everything = np.arange(pairs.categorical)
         columns = everything[~np.isin(pairs.alone(everything), told)]
@@ -310,7 +310,8 @@ class Default:
         if task.public is not None and not enough:
             names = [pairs.layout.columns[column].name for column in columns]
             columns = columns[[not task.public.knows(name) for name in names]]
-        return columns, rho * len(columns) / max(1, pairs.categorical), enough
+        numbers = np.arange(len(task.domain.numerical)) if enough else own
+        return columns, rho * len(columns) / max(1, pairs.categorical), numbers
 
     def memory(self, domain: Domain) -> int:
         """Bytes for all cross-tables: exact counts, expected counts, evidence and its gradient."""
@@ -520,10 +521,12 @@ def _numbers_alone(
     special: list[np.ndarray],
     total: int,
     noise: np.ndarray,
+    numbers: np.ndarray,
 ) -> list[Answer]:
-    """What rank space already says of each number alone: rows with special values and in bins."""
+    """What rank space already says of these numbers alone: rows with special values and in bins."""
     found = []
-    for number, (between, apart) in enumerate(zip(edges, special, strict=True)):
+    for number in numbers.tolist():
+        between, apart = edges[number], special[number]
         widths = np.diff(np.concatenate([[0], between, [GRID]])) / GRID
         alone = np.concatenate([apart, widths * max(0.0, total - apart.sum())])
         counts = np.zeros((1, pairs.width), np.int64)

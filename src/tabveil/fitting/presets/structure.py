@@ -69,7 +69,9 @@ class Structure:
         self.check(domain)
         count, for_ranks, alone = self._costs(task)
         total = curator.total(count)
-        ranks, special, _, unspent = learn_ranks(curator, Lattice.of(task.schema), for_ranks, total)
+        ranks, special, _, unspent, _ = learn_ranks(
+            curator, Lattice.of(task.schema), for_ranks, total
+        )
         axes, answers = _categorical(domain), list[Answer]()
         families = (Marginals.over([(axis,) for axis in axes], domain),) if axes else ()
         workload = Workload(families, ranks, domain)
