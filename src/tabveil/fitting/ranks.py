@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from tabveil.curator import Curator
 from tabveil.fitting.shapes import Run, cut, points, spread, tails
@@ -28,6 +29,14 @@ Below = np.ndarray
 """The share of public rows below each point of a column, and 1 after the last: [points + 1]."""
 
 
+class Look(NamedTuple):
+    """Runs of one column that were counted together, and how noisily."""
+
+    runs: Int[np.ndarray, "runs 2"]
+    parents: Int[np.ndarray, " runs"]  # which of the runs before each is a part of
+    scale: float
+
+
 class Learnt(NamedTuple):
     """An estimate of each column's distribution function, and what came with it."""
 
@@ -36,6 +45,32 @@ class Learnt(NamedTuple):
     noise: float  # of the first level
     unspent: Fraction  # ρ left over
     apart: float = 1.0  # how much was kept of where counts and public tables differ, at most
+    looks: Sequence[Sequence[Look]] = ()  # per column, level by level
+
+    def noise_in_bins(self, column: int, edges: Int[np.ndarray, " edges"]) -> float:
+        """The standard error of how many rows lie between these grid positions, in the usual bin.
+
+        A bin is a sum of runs of the first look, and of parts of those that it ends in. Parts add
+        up to their whole: of k of them, the share f of the whole is known up to k·f·(1 − f) times
+        the noise of one.
+        """
+        ends = np.concatenate([[0], edges, [GRID]]) / GRID
+        starts = np.append(self.ranks.starts[column], self.ranks.lattice.sizes[column])
+        variance = np.zeros(len(ends) - 1)
+        for level, look in enumerate(self.looks[column]):
+            ordinary = look.runs[:, 1] <= self.ranks.lattice.sizes[column]
+            runs = np.interp(look.runs[ordinary], starts, self.ranks.heights[column])
+            if level == 0:
+                variance += look.scale**2 * (_overlaps(ends, runs) ** 2).sum(axis=1)
+                continue
+            whole, parts = np.unique(look.parents[ordinary], return_counts=True)
+            of = np.searchsorted(whole, look.parents[ordinary])
+            wholes = np.stack([np.full(len(whole), np.inf), np.full(len(whole), -np.inf)], 1)
+            np.minimum.at(wholes[:, 0], of, runs[:, 0])
+            np.maximum.at(wholes[:, 1], of, runs[:, 1])
+            inside = _overlaps(ends, wholes)
+            variance += look.scale**2 * (parts * inside * (1 - inside)).sum(axis=1)
+        return float(np.sqrt(variance.mean()))
 
 
 def learn_ranks(
@@ -83,7 +118,8 @@ def learn_ranks(
         for column, size in zip(columns, lattice.sizes, strict=True)
     ]
     ordinary = [column.ordinary(size) for column, size in zip(columns, lattice.sizes, strict=True)]
-    return Learnt(_ranks(lattice, ordinary), special, first_scale, left, apart)
+    looks = [column.looks for column in columns]
+    return Learnt(_ranks(lattice, ordinary), special, first_scale, left, apart, looks)
 
 
 def ranks_spending(columns: int, rho: Fraction, protection: Protection) -> tuple[Purchase, ...]:
@@ -108,6 +144,7 @@ class Refining:
     public: Below | None = None
     kept: float = 1.0  # how much of where counts differ from the public table, on the last level
     noise: float = 0.0  # in each of the wholes
+    looks: list[Look] = field(default_factory=list)
 
     @classmethod
     def start(
@@ -127,6 +164,7 @@ class Refining:
 
     def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
+        self.looks.append(Look(self.runs, self.parents, scale))
         if level > 0:
             self.wholes = self._pooled(counts, scale)
         if self.public is not None:
@@ -225,6 +263,14 @@ def leaning(counts: np.ndarray, foretold: np.ndarray, scale: float) -> tuple[np.
     noise = (len(counts) + 2 * (2 * len(counts)) ** 0.5) * scale**2
     kept = max(0.0, 1 - noise / square) if square > 0 else 0.0
     return foretold + kept * apart, kept
+
+
+def _overlaps(
+    ends: Float[np.ndarray, " ends"], runs: Float[np.ndarray, "runs 2"]
+) -> Float[np.ndarray, "bins runs"]:
+    """The share of each run that lies in each of the bins between these ends."""
+    low, high = np.maximum(ends[:-1, None], runs[:, 0]), np.minimum(ends[1:, None], runs[:, 1])
+    return np.maximum(0.0, high - low) / np.maximum(runs[:, 1] - runs[:, 0], 1 / GRID)
 
 
 def _zero(lattice: Lattice, column: int) -> int:

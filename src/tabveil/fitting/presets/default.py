@@ -179,7 +179,8 @@ class Default:
         self.check(domain)
         total = task.rows or curator.total(self.count_cost(task))
         public = task.public
-        ranks, special, noise, unspent, _ = self._learn_ranks(curator, task, total)
+        learnt = self._learn_ranks(curator, task, total)
+        ranks, special, noise, unspent, *_ = learnt
         bins = bins_for(task.strength(total), len(domain.numerical))
         edges = ranks.bins(bins, task.impossible.turning_points(ranks))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
@@ -206,7 +207,7 @@ class Default:
         given = given_answers(task.schema.parsed_totals, pairs, counted)
         known = [*alone, *given]
         if outline.numbers:
-            known += _numbers_alone(pairs, edges, special, counted, noise)
+            known += _numbers_alone(pairs, edges, special, counted, learnt)
         known += crossed
         counts = dict(_kinds_alone(domain, special, counted, noise))
         if public is not None:
@@ -527,7 +528,7 @@ def _cells(domain: Domain) -> int:
 
 
 def _numbers_alone(
-    pairs: Pairs, edges: list[np.ndarray], special: list[np.ndarray], total: int, noise: float
+    pairs: Pairs, edges: list[np.ndarray], special: list[np.ndarray], total: int, learnt: Learnt
 ) -> list[Answer]:
     """What rank space already says of each number alone: rows with special values and in bins."""
     found = []
@@ -536,9 +537,9 @@ def _numbers_alone(
         alone = np.concatenate([apart, widths * max(0.0, total - apart.sum())])
         counts = np.zeros((1, pairs.width), np.int64)
         counts[0, : len(alone)] = np.rint(alone)
-        # A bin is a sum of about ten runs, so its noise is about three times that of one.
         place = pairs.alone([pairs.categorical + number])
-        found.append(Answer(pairs, place, counts, 3 * noise, derived=True))
+        noise = max(learnt.noise, learnt.noise_in_bins(number, between))
+        found.append(Answer(pairs, place, counts, noise, derived=True))
     return found
 
 
