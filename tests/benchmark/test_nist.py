@@ -1,4 +1,4 @@
-"""NIST's evaluator scores cells of an experiment: here a stand-in for it, which says what it saw."""
+"""NIST's evaluator scores cells of an experiment; here a stand-in, which says what it saw."""
 
 import io
 import json

@@ -238,7 +238,7 @@ class Default:
         last = replace(self.effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
         if result.public is None:
-            table = as_measured(table, result.answers, pairs, counted)
+            table = as_measured(table, result.answers, pairs, counted, zeros)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
         return replace(result, table=table, public=result.public and result.public.settled())
 
