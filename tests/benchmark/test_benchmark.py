@@ -151,7 +151,7 @@ def test_what_is_kept_of_the_real_rows_changes_no_score(finished):
     experiment, out = finished
     cell = next(experiment.cells())
     kept = json.loads(result_file(out, cell).read_text())["scores"]
-    assert measured(cell, None, out / "answers")["scores"] == kept
+    assert measured(cell, None, out)["scores"] == kept
 
 
 def test_results_and_experiments_with_old_names_of_scores_are_understood(finished):

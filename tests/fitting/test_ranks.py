@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noises import Spy
+from noises import Fixed, Spy
 from samples import curator_of
 from tabveil.curator import Curator
 from tabveil.fitting.ranks import (
@@ -178,6 +178,24 @@ def test_with_noise_the_distribution_is_close_to_the_truth(relation: Relation) -
         assert gap <= off / rows < 0.06
 
 
+@pytest.mark.parametrize(
+    "rule, draw, rho", [(WHOLE, ages, Fraction(1, 500)), (FINE, heavy_tail, Fraction(1, 50))]
+)
+def test_bins_are_about_as_noisy_as_is_told_of_them(rule: dict, draw, rho: Fraction) -> None:
+    rows, tries, lattice = draw(20_000), 30, lattice_of(rule)
+    ordered, off, told = np.sort(rows), [], []
+    for seed in range(tries):
+        curator, _ = door(table_of(rows), rho, noise=Fixed(seed))
+        learnt = learn_ranks(curator, lattice, rho, len(rows))
+        [edges] = learnt.ranks.bins(16)
+        ends = np.concatenate([[0], edges, [GRID]])
+        held = np.searchsorted(ordered, [i.high for i in learnt.ranks.intervals(0, edges)], "right")
+        off.append(np.diff(ends) / GRID * len(rows) - np.diff(held, prepend=0))
+        told.append(learnt.noise_in_bins(0, edges))
+    # Counts of a whole and of its parts correct each other, so a bit less than told.
+    assert 0.6 < np.sqrt(np.mean(np.square(off))) / np.mean(told) < 1.2
+
+
 def test_with_noise_a_spike_still_comes_back_exactly() -> None:
     numbers = np.where(np.arange(20_000) % 2, 40, ages(20_000))
     curator, _ = door(table_of(numbers), Fraction(1, 10), noise=OpenDPNoise())
@@ -210,7 +228,7 @@ def test_what_was_charged_and_what_is_left_add_up_exactly(
 ) -> None:
     rule, numbers = TABLES[name]
     curator, allowance = door(table_of(numbers), rho, relation)
-    ranks, _, [first_scale], left, _ = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
+    ranks, _, [first_scale], left, *_ = learn_ranks(curator, lattice_of(rule), rho, len(numbers))
     assert allowance.spent + left == rho and left >= 0
     assert 1 <= len(allowance.charges) <= len(LEVELS)
     *before, last = [charge.rho for charge in allowance.charges]
@@ -230,7 +248,7 @@ def test_levels_never_cost_more_than_the_whole() -> None:
 def test_tables_without_numbers_cost_nothing() -> None:
     schema = Schema.from_dict({"columns": {"c": {"type": "categorical", "values": [0]}}})
     curator, allowance = door(Table(np.zeros((5, 1), np.int32), np.zeros((5, 0))), Fraction(1))
-    ranks, _, scale, left, _ = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
+    ranks, _, scale, left, *_ = learn_ranks(curator, Lattice.of(schema), Fraction(1), 5)
     assert (ranks.starts, len(scale), left, allowance.spent) == ((), 0, 1, 0)
 
 
@@ -278,7 +296,7 @@ def test_any_counts_make_a_distribution(
     random, rho = np.random.default_rng(seed), Fraction(10) ** exponent
     curator, allowance = door(table_of(random.integers(0, size, rows)), rho, noise=OpenDPNoise())
     lattice = lattice_of({"min": 0, "max": size - 1, "decimals": 0})
-    ranks, _, _, left, _ = learn_ranks(curator, lattice, rho, total)
+    ranks, _, _, left, *_ = learn_ranks(curator, lattice, rho, total)
     assert ranks.heights[0][0] == 0 and ranks.heights[0][-1] == 1
     assert (np.diff(ranks.heights[0]) >= 0).all() and (np.diff(ranks.starts[0]) > 0).all()
     assert ranks.starts[0][0] == 0 and ranks.starts[0][-1] < size
@@ -398,7 +416,7 @@ def test_rows_with_special_values_are_as_many_as_counted_where_noise_hides_the_o
 def test_what_would_refine_single_points_further_is_spent_on_them() -> None:
     rho = Fraction(1, 300)
     curator, allowance = door(table_of(ages(20_000)), rho, noise=OpenDPNoise())
-    *_, left, _ = learn_ranks(curator, lattice_of(WHOLE), rho, 20_000)
+    _, _, _, left, *_ = learn_ranks(curator, lattice_of(WHOLE), rho, 20_000)
     assert left == 0 and len(allowance.charges) == 2
     assert allowance.charges[-1].rho == rho * (1 - LEVELS[0])
 

@@ -7,6 +7,7 @@ import pytest
 from tabveil.curator import Answer
 from tabveil.fitting.presets.default import soft_rows
 from tabveil.fitting.single_columns import as_measured, pooled
+from tabveil.fitting.zeros import Zeros
 from tabveil.queries import GRID, Hard, Pairs
 from tabveil.schema import Schema
 from tabveil.tables.table import Codec
@@ -49,6 +50,17 @@ def test_a_table_of_two_columns_counts_by_the_noise_that_its_sums_have() -> None
     assert found["a"].counts == pytest.approx([0.75 * 6000 + 0.25 * 3000, 4500])
     assert found["a"].precision == pytest.approx(1 / 100 + 1 / 300)
     assert found["b"].counts == pytest.approx([3000, 3000, 3000]) and "n" not in found
+
+
+def test_cells_that_no_row_can_be_in_add_no_noise_to_a_sum() -> None:
+    cells = np.zeros((1, PAIRS.width), bool)
+    cells[0, :2] = True  # p with x or y
+    zeros = Zeros(PAIRS, np.array([crossed()]), cells, 0.0, 1.0)
+    found = pooled([answer(crossed(), [50, -70, 3000, 2000, 2000, 3000], 10.0)], PAIRS, zeros)
+    assert found["a"].counts == pytest.approx([3000, 7000])
+    assert 1 / found["a"].precision == pytest.approx([100, 300])
+    assert found["b"].counts == pytest.approx([2000, 2000, 6000])
+    assert 1 / found["b"].precision == pytest.approx([100, 100, 200])
 
 
 def test_columns_of_few_noise_come_back_as_measured() -> None:

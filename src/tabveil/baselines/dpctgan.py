@@ -1,11 +1,8 @@
 """DP-CTGAN of smartnoise-synth in an environment of its own: its pins conflict with everyone's."""
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -18,6 +15,7 @@ import pyarrow.parquet as pq
 from tabveil.baselines.baseline import Baseline, Fitted
 from tabveil.baselines.dpctgan_script import TOO_SMALL
 from tabveil.errors import InvalidInput, TabveilError
+from tabveil.machine.environments import environment_variables, make_environment, python_of
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
 from tabveil.sources import Source
@@ -76,7 +74,7 @@ class DpCtgan(Baseline):
             ended = subprocess.run(
                 [str(python), "-W", "ignore", str(SCRIPT), str(folder)],
                 capture_output=True,
-                env={k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")},
+                env=environment_variables(),
             )
             if ended.returncode == TOO_SMALL:
                 raise InvalidInput(
@@ -105,15 +103,9 @@ class DpCtgan(Baseline):
         )
 
 
-def folder_of_environments() -> Path:
-    """Where virtual environments of baselines are kept; TABVEIL_VENVS names another place."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("TABVEIL_VENVS") or cache / "tabveil" / "venvs")
-
-
 def interpreter() -> Path:
     """The Python of the environment, or one line that says how to make it."""
-    python = folder_of_environments() / "dpctgan" / "bin" / "python"
+    python = python_of("dpctgan")
     if not python.exists():
         raise InvalidInput(
             "DP-CTGAN is not installed.",
@@ -124,13 +116,7 @@ def interpreter() -> Path:
 
 def install() -> Path:
     """Make the environment and fill it; takes some minutes and a gigabyte or more."""
-    folder = folder_of_environments() / "dpctgan"
-    venv.create(folder, with_pip=True, clear=True)
-    python = folder / "bin" / "python"
-    ended = subprocess.run([str(python), "-m", "pip", "install", *PACKAGES], stdout=sys.stderr)
-    if ended.returncode:
-        raise TabveilError("pip could not install DP-CTGAN.", "Its own words stand above.")
-    return folder
+    return make_environment("dpctgan", PACKAGES, "DP-CTGAN")
 
 
 def _as_arrow(parts: list[Table]) -> pa.Table:

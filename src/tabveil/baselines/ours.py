@@ -23,6 +23,8 @@ class OurDefault(Baseline):
     source: ClassVar[str] = "this package"
     inputs: ClassVar[str] = "mixed"
 
+    constraints: bool = True  # whether those of the schema are heeded
+
     def fit(
         self,
         frame: pd.DataFrame,
@@ -31,7 +33,11 @@ class OurDefault(Baseline):
         relation: Relation = Relation.ADD_REMOVE,
         seed: int = 0,
     ) -> Fitted:
-        return fitted(Default(), frame, schema, budget, relation, seed)
+        document = schema.to_dict()
+        if not self.constraints:
+            document.pop("constraints", None)
+        known = Schema.from_dict(document)
+        return fitted(Default(), frame, known, budget, relation, seed)
 
 
 @dataclass(frozen=True)

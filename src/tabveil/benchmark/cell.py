@@ -15,21 +15,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from tabveil.baselines import BASELINES, baseline_named
-from tabveil.benchmark.experiment import Cell
+from tabveil.benchmark.experiment import Cell, evaluator_named
 from tabveil.machine.files import atomic_write
 from tabveil.machine.memory import peak_gigabytes
 from tabveil.machine.processors import cores
 from tabveil.metrics import comparison_of, kolmogorov_smirnov, models, queries, scores_of
+from tabveil.metrics.comparison import Score
 from tabveil.privacy import Relation
 
 SCORED = (models.scores, queries.scores, kolmogorov_smirnov.scores)
 PACKAGES = ("tabveil", "jax", "numpy", "opendp", "scikit-learn", "folktables")
 
 
-def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, Any]:
-    """Everything there is to say about one cell; answers of the real rows are kept in a folder."""
+def measured(cell: Cell, folder: str | Path | None, out: Path) -> dict[str, Any]:
+    """Everything there is to say about one cell; answers of the real rows are kept in `out`."""
+    answers = out / "answers"
     seconds: dict[str, float] = {}
     with timed(seconds, "prepare"):
         table = cell.prepare(folder)
@@ -43,7 +46,7 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
         )
     worked = processor_seconds() - worked
     with timed(seconds, "sample"):
-        synthetic = fitted.sample(cell.synthetic_rows, cell.seed)
+        synthetic = fitted.sample(cell.drawn(len(table.train)), cell.seed)
     memory = peak_gigabytes()
     with timed(seconds, "score"):
         comparison = comparison_of(
@@ -57,11 +60,13 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
         )
         scores = scores_of(comparison, SCORED)
         keep_answers(cell, answers, comparison.answered)
+        outside, report = evaluated(cell, synthetic, out)
     kind = BASELINES[cell.synthesizer["name"]]
     return {
         "cell": cell.to_dict(),
         "status": "done",
-        "scores": [asdict(score) for score in scores],
+        "scores": [asdict(score) for score in (*scores, *outside)],
+        **({"report": report} if report else {}),
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
         "processor_seconds": round(worked, 1),
         "gigabytes": round(memory, 3),
@@ -83,6 +88,15 @@ def measured(cell: Cell, folder: str | Path | None, answers: Path) -> dict[str, 
         },
         "provenance": provenance(),
     }
+
+
+def evaluated(cell: Cell, synthetic: pd.DataFrame, out: Path) -> tuple[list[Score], str | None]:
+    """Scores of a program of others, where one is asked, and where its report lies."""
+    if cell.evaluator is None:
+        return [], None
+    evaluator = evaluator_named(**cell.evaluator)
+    told, report = evaluator.scores(synthetic, cell.excerpt, out, cell.name)
+    return [Score(name, "mean", value) for name, value in told.items()], report
 
 
 def kept_answers(cell: Cell, folder: Path) -> dict[str, np.ndarray]:
@@ -142,7 +156,7 @@ def provenance() -> dict[str, Any]:
 def main() -> None:
     """Run the cell that standard input spells, and write its result."""
     asked = json.loads(sys.stdin.read())
-    result = measured(Cell(**asked["cell"]), asked["folder"], Path(asked["answers"]))
+    result = measured(Cell(**asked["cell"]), asked["folder"], Path(asked["out"]))
     result["provenance"]["command"] = asked["command"]
     atomic_write(asked["file"], json.dumps(result, indent=1, ensure_ascii=False).encode())
 

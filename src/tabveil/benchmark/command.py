@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from tabveil.baselines import BASELINES, dpctgan
-from tabveil.benchmark.experiment import Experiment
+from tabveil.benchmark.experiment import Experiment, evaluator_named
 from tabveil.benchmark.figure import draw
 from tabveil.benchmark.results import means, shown, tidy
 from tabveil.benchmark.run import refuse_failures
@@ -34,6 +34,7 @@ def run(
     jobs: int,
     only: list[str],
     limit: float | None,
+    sdnist: Path | None,
     out: Console,
     err: Console,
 ) -> None:
@@ -42,6 +43,9 @@ def run(
     chosen = experiment.only(only) if only else experiment
     if any(cell.dataset["name"] in TABLES for cell in chosen.cells()):
         folder_of_tables(data)  # said once and at once, not by every cell
+    if chosen.evaluator is not None:
+        excerpts = {cell.excerpt for cell in chosen.cells()}
+        evaluator_named(**chosen.evaluator).get_ready(folder, data, sdnist, excerpts)
     outcome = run_cells(chosen, folder, data=data, jobs=jobs, limit=limit, console=err)
     if outcome.finished:
         out.print(summary(chosen, folder))
@@ -55,7 +59,10 @@ def run(
 def summary(experiment: Experiment, folder: Path) -> Grid:
     """Means over seeds, one line per dataset, system and ε."""
     along = ["dataset", "system", "options", "epsilon"]
-    table = means(tidy(experiment, folder), SHOWN, along)
+    asked = [score for table in experiment.table for score in table["scores"]]
+    # Of a program of others, those scores that the experiment names.
+    scores = SHOWN if experiment.evaluator is None else list(dict.fromkeys(asked))
+    table = means(tidy(experiment, folder), scores, along)
     if table["dataset"].nunique() == 1:
         table = table.drop(columns="dataset")
     grid = Grid(*map(str, table.columns), box=SIMPLE, title=f"{experiment.title}: NOT PRIVATE")

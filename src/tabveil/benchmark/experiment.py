@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tabveil.baselines import baseline_named
+from tabveil.benchmark.nist import SdNist
 from tabveil.datasets import DATASETS, TABLES, Prepared
 from tabveil.datasets.prepared import split
 from tabveil.errors import InvalidInput
@@ -19,6 +20,8 @@ from tabveil.privacy import Budget, Relation, relation_named
 from tabveil.schema import did_you_mean
 
 PAPER_DELTA = "1/n²"
+AS_MANY = "n"  # synthetic rows as there are rows to fit
+EVALUATORS = {"sdnist": SdNist}  # programs of others with scores of their own
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,14 @@ class Cell:
     delta: str | float
     neighbours: str
     seed: int
-    synthetic_rows: int
+    synthetic_rows: int | str
     queries: int
+    evaluator: Mapping[str, Any] | None = None  # a program of others: its name and options
 
     @property
     def name(self) -> str:
         """A readable file name that no other cell has."""
-        spelled = json.dumps(asdict(self), sort_keys=True, default=str)
+        spelled = json.dumps(self.to_dict(), sort_keys=True, default=str)
         words = [*self.dataset.values(), *self.synthesizer.values(), self.epsilon, self.seed]
         short = re.sub(r"[^\w.]+", "-", "-".join(str(word) for word in words if word is not None))
         return f"{short}-{hashlib.sha256(spelled.encode()).hexdigest()[:8]}"
@@ -46,6 +50,16 @@ class Cell:
         """The promise for a table of so many rows."""
         delta = 1 / max(2, rows) ** 2 if self.delta == PAPER_DELTA else float(self.delta)
         return Budget(self.epsilon or 1.0, delta)
+
+    @property
+    def excerpt(self) -> str:
+        """Which of a dataset's tables it is about; for evaluators that know them by name."""
+        options = {**default_options(self.dataset["name"]), **self.dataset}
+        return str(options.get("excerpt", self.dataset["name"]))
+
+    def drawn(self, rows: int) -> int:
+        """How many synthetic rows are drawn, where so many were fitted."""
+        return rows if self.synthetic_rows == AS_MANY else int(self.synthetic_rows)
 
     def prepare(self, folder: str | Path | None) -> Prepared:
         """The rows to fit and to test on, from a folder of real tables or simulated."""
@@ -56,8 +70,9 @@ class Cell:
         return split(simulated.frame(options.get("rows", 50_000), 0), simulated.schema())
 
     def to_dict(self) -> dict[str, Any]:
-        """A form for JSON."""
-        return asdict(self)
+        """A form for JSON; what is scored by this package alone is spelled without an evaluator."""
+        spelled = asdict(self)
+        return spelled if self.evaluator else {k: v for k, v in spelled.items() if k != "evaluator"}
 
 
 @dataclass(frozen=True)
@@ -71,8 +86,9 @@ class Experiment:
     seeds: tuple[int, ...] = (0,)
     delta: str | float = PAPER_DELTA
     neighbours: str = Relation.SUBSTITUTE.value
-    synthetic_rows: int = 20_000
+    synthetic_rows: int | str = 20_000  # or AS_MANY
     queries: int = 200_000
+    evaluator: Mapping[str, Any] | None = None
     limit: float | None = None  # seconds for a cell
     figure: tuple[Mapping[str, Any], ...] = field(default=())
     table: tuple[Mapping[str, Any], ...] = field(default=())
@@ -122,14 +138,34 @@ class Experiment:
                 if option not in allowed or option == "folder":
                     raise InvalidInput(f"The dataset {dataset['name']} has no option {option}.")
         relation_named(self.neighbours)
+        if self.synthetic_rows != AS_MANY and not isinstance(self.synthetic_rows, int):
+            raise InvalidInput(
+                f"synthetic_rows is {self.synthetic_rows!r}.",
+                f'Give a number, or "{AS_MANY}" for as many as are fitted.',
+            )
+        if self.evaluator is not None:
+            self.check_evaluator(self.evaluator)
         for cell in self.cells():
             cell.budget(1000)
+
+    def check_evaluator(self, asked: Mapping[str, Any]) -> None:
+        """Refuse a program that is not known, or that does not know the tables."""
+        evaluator = evaluator_named(**asked)
+        for dataset in expanded(self.dataset):
+            if dataset["name"] != evaluator.dataset:
+                raise InvalidInput(
+                    f"{evaluator.title} cannot score {dataset['name']}.",
+                    f"Its dataset is {evaluator.dataset}.",
+                )
 
     def cells(self) -> Iterator[Cell]:
         """Every cell; those whose results do not depend on ε come once, and first."""
         grid = itertools.product(
             self.seeds, self.epsilons, expanded(self.dataset), expanded(self.synthesizer)
         )
+        evaluator = None
+        if self.evaluator is not None:
+            evaluator = told_apart(self.evaluator, asdict(EVALUATORS[self.evaluator["name"]]()))
         found = []
         for seed, epsilon, dataset, synthesizer in grid:
             baseline = baseline_named(**synthesizer)
@@ -142,6 +178,7 @@ class Experiment:
                 seed,
                 self.synthetic_rows,
                 self.queries,
+                evaluator,
             )
             found.append(cell)
         unique = {cell.name: cell for cell in found}
@@ -153,6 +190,21 @@ class Experiment:
             entry for entry in expanded(self.synthesizer) if entry["name"] in synthesizers
         )
         return replace(self, synthesizer=chosen)
+
+
+def evaluator_named(name: str = "", **options: Any) -> SdNist:
+    """The evaluator of this name, with some of its options set."""
+    if name not in EVALUATORS:
+        raise InvalidInput(
+            f"There is no evaluator {name}.", f"Choose from: {', '.join(EVALUATORS)}."
+        )
+    known = [option.name for option in fields(EVALUATORS[name])]
+    for option in options:
+        if option not in known:
+            raise InvalidInput(
+                f"The evaluator {name} has no option {option}.", f"It has: {', '.join(known)}."
+            )
+    return EVALUATORS[name](**options)
 
 
 def told_apart(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tabveil.benchmark.experiment import Experiment
-from tabveil.benchmark.results import SCORES, markdown, means, name_today, tidy
+from tabveil.benchmark.results import SCORES, markdown, means, name_today, reports, tidy
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import atomic_write
 from tabveil.report.plot import altair, require
@@ -32,6 +32,9 @@ def draw(experiment: Experiment, out: Path, folder: Path, name: str) -> list[Pat
         file = folder / (f"{name}.md" if len(experiment.table) == 1 else f"{name}-{number + 1}.md")
         atomic_write(file, markdown(means(rows, **asked, spread=True)).encode())
         made.append(file)
+    if links := reports(rows):
+        made.append(out / "reports.md")
+        atomic_write(made[-1], "\n".join([f"# {experiment.title}", "", *links, ""]).encode())
     return made
 
 

@@ -27,6 +27,18 @@ SCORES = {
     "kolmogorov_smirnov": "KS",
     "projected_error_mean": "mean error",
     "projected_error_max": "max error",
+    "k_marginal": "K-marginal",
+    "worst_puma": "worst PUMA",
+    "univariate": "univariate TV",
+    "pearson_difference": "Pearson difference",
+    "decile_given_edu": "decile given EDU, TV",
+    "pmse": "pMSE",
+    "pmse_least": "pMSE, least",
+    "pmse_most": "pMSE, most",
+    "inconsistent_age": "inconsistent: age",
+    "inconsistent_work": "work",
+    "inconsistent_housing": "housing",
+    "combinations": "combinations, share of real",
     "fit_seconds": "seconds",
     "processor_seconds": "processor seconds",
     "gigabytes": "GB",
@@ -53,7 +65,7 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
     known = {
         name: v
         for name, v in default_options(cell.dataset["name"]).items()
-        if name in ("task", "state")
+        if name in ("task", "state", "excerpt", "features")
     }
     table = {"name": cell.dataset["name"], **known, **cell.dataset}
     dataset = words({name: value for name, value in table.items() if value != POOLED})
@@ -74,6 +86,7 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         "epsilon": cell.epsilon,
         "seed": cell.seed,
         "status": result["status"],
+        "report": result.get("report"),
         **provenance_of(result),
         "neighbours": result.get("privacy", {}).get("neighbours", cell.neighbours),
         "delta": result.get("privacy", {}).get("delta"),
@@ -95,6 +108,15 @@ def rows_of(cell: Cell, result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {**about, "metric": metric, "subject": subject, "value": value}
         for metric, subject, value in scores
+    ]
+
+
+def reports(rows: pd.DataFrame) -> list[str]:
+    """Lines of a page that lead to the report of each cell that has one."""
+    cells = rows.dropna(subset="report").drop_duplicates("cell") if "report" in rows else rows[:0]
+    return [
+        f"- [{line.named}, {line.panel}, seed {line.seed}]({line.report})"
+        for line in cells.itertuples()
     ]
 
 
@@ -126,7 +148,7 @@ def words(options: Mapping[str, Any]) -> str:
     return ", ".join(named)
 
 
-PLAIN = ("name", "task", "state", "binning")
+PLAIN = ("name", "task", "state", "excerpt", "binning")
 
 
 def means(

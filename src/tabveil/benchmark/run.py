@@ -99,7 +99,7 @@ def started(cell: Cell, out: Path, data: Path | None, slot: int, jobs: int) -> R
     asked = {
         "cell": cell.to_dict(),
         "folder": None if data is None else str(data),
-        "answers": str(out / "answers"),
+        "out": str(out),
         "file": str(result_file(out, cell)),
         "command": shlex.join(["tabveil", *sys.argv[1:]]),
     }

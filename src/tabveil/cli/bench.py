@@ -28,6 +28,13 @@ def bench(
     limit: Annotated[
         float | None, typer.Option(help="Seconds after which a cell is given up.")
     ] = None,
+    sdnist: Annotated[
+        Path | None,
+        typer.Option(
+            help="A copy of github.com/usnistgov/SDNist, for experiments that it scores. "
+            "[default: $TABVEIL_SDNIST]"
+        ),
+    ] = None,
     plot: Annotated[
         bool,
         typer.Option("--plot", help="Draw figures and tables from what is finished; run nothing."),
@@ -59,4 +66,4 @@ def bench(
     if plot:
         command.plot(config, folder, figures or folder / "figures", out)
     else:
-        command.run(config, folder, data, jobs, only or [], limit, out, err)
+        command.run(config, folder, data, jobs, only or [], limit, sdnist, out, err)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tabveil.datasets import acs, adult, census
+from tabveil.datasets import acs, adult, census, nist
 from tabveil.datasets.prepared import Prepared
 from tabveil.schema import Schema
 
@@ -41,6 +41,7 @@ TABLES: dict[str, RealTable] = {
         RealTable("acs", acs.TITLE, acs.acs),
         RealTable("new_york", acs.NEW_YORK_TITLE, acs.new_york),
         RealTable("adult", adult.TITLE, adult.adult),
+        RealTable("nist", nist.TITLE, nist.nist),
     )
 }
 

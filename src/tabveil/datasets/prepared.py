@@ -39,10 +39,15 @@ def folder_of_tables(folder: str | Path | None) -> Path:
     return Path(found)
 
 
-def table_in(folder: Path, name: str) -> pd.DataFrame:
-    """A Parquet file of this folder."""
+def file_in(folder: Path, name: str) -> Path:
+    """A file of this folder."""
     if not (folder / name).is_file():
         raise InvalidInput(
             f"{folder} has no file {name}.", "docs/benchmark.md says which files are needed."
         )
-    return pd.read_parquet(folder / name)
+    return folder / name
+
+
+def table_in(folder: Path, name: str) -> pd.DataFrame:
+    """A Parquet file of this folder."""
+    return pd.read_parquet(file_in(folder, name))

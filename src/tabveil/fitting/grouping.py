@@ -4,10 +4,13 @@ The rest share a code, or the codes of their declared groups, while the table is
 memory and noise stay bounded; behind a shared code, values come as often as their noisy counts say.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
+from jaxtyping import Float
+from scipy.special import erfcx
 
 from tabveil.columns import Categorical, CategoryCodec
 from tabveil.curator import Curator
@@ -88,12 +91,24 @@ def grouped(codec: CategoryCodec, counts: np.ndarray, scale: float) -> Grouping:
     weights = np.empty(len(counts))
     for code in range(len(names)):
         together = group == code
-        # Many small counts are mostly noise;
-        # what is left of them must add up to what they add up to.
-        weights[together] = onto_simplex(
-            counts[together].astype(float), float(counts[together].sum())
-        )
+        weights[together] = expected(counts[together].astype(float), scale)
     return Grouping(tuple(names), group, weights)
+
+
+def expected(counts: Float[np.ndarray, " values"], scale: float) -> Float[np.ndarray, " values"]:
+    """Noisy counts as they are expected to be, where few values are common and many are rare.
+
+    Small counts are mostly noise. If true ones fall off exponentially, with the mean that the noisy
+    ones have, then each is normal around x − σ²/mean and cut off at zero. They still add up to
+    what they added up to.
+    """
+    total = float(counts.sum())
+    if total <= 0 or scale == 0:
+        return onto_simplex(counts, total)
+    around = counts - scale**2 / (total / len(counts))
+    # φ(z)/Φ(z) at z = around / scale, which neither vanishes nor overflows.
+    found = around + scale * math.sqrt(2 / math.pi) / erfcx(-around / scale / math.sqrt(2))
+    return np.maximum(found, 0.0) * (total / np.maximum(found, 0.0).sum())
 
 
 def reduced(schema: Schema, groupings: Mapping[str, Grouping]) -> Schema:

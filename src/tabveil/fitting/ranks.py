@@ -32,6 +32,14 @@ Below = np.ndarray
 """The share of public rows below each point of a column, and 1 after the last: [points + 1]."""
 
 
+class Look(NamedTuple):
+    """Runs of one column that were counted together, and how noisily."""
+
+    runs: Int[np.ndarray, "runs 2"]
+    parents: Int[np.ndarray, " runs"]  # which of the runs before each is a part of
+    scale: float
+
+
 class Learnt(NamedTuple):
     """An estimate of each column's distribution function, and what came with it."""
 
@@ -40,6 +48,32 @@ class Learnt(NamedTuple):
     noise: Float[np.ndarray, " numerical"]  # of the first level
     unspent: Fraction  # ρ left over
     own: Int[np.ndarray, " own"]  # the numbers that no public table had a say in
+    looks: Sequence[Sequence[Look]] = ()  # per column, level by level
+
+    def noise_in_bins(self, column: int, edges: Int[np.ndarray, " edges"]) -> float:
+        """The standard error of how many rows lie between these grid positions, in the usual bin.
+
+        A bin is a sum of runs of the first look, and of parts of those that it ends in. Parts add
+        up to their whole: of k of them, the share f of the whole is known up to k·f·(1 − f) times
+        the noise of one.
+        """
+        ends = np.concatenate([[0], edges, [GRID]]) / GRID
+        starts = np.append(self.ranks.starts[column], self.ranks.lattice.sizes[column])
+        variance = np.zeros(len(ends) - 1)
+        for level, look in enumerate(self.looks[column]):
+            ordinary = look.runs[:, 1] <= self.ranks.lattice.sizes[column]
+            runs = np.interp(look.runs[ordinary], starts, self.ranks.heights[column])
+            if level == 0:
+                variance += look.scale**2 * (_overlaps(ends, runs) ** 2).sum(axis=1)
+                continue
+            whole, parts = np.unique(look.parents[ordinary], return_counts=True)
+            of = np.searchsorted(whole, look.parents[ordinary])
+            wholes = np.stack([np.full(len(whole), np.inf), np.full(len(whole), -np.inf)], 1)
+            np.minimum.at(wholes[:, 0], of, runs[:, 0])
+            np.maximum.at(wholes[:, 1], of, runs[:, 1])
+            inside = _overlaps(ends, wholes)
+            variance += look.scale**2 * (parts * inside * (1 - inside)).sum(axis=1)
+        return float(np.sqrt(variance.mean()))
 
 
 def learn_ranks(
@@ -89,27 +123,28 @@ def learn_ranks(
     ]
     ordinary = [column.ordinary(size) for column, size in zip(columns, lattice.sizes, strict=True)]
     own = np.flatnonzero([column.public is None for column in columns])
-    return Learnt(_ranks(lattice, ordinary), special, noise, rho - spent, own)
+    seen = [column.looks for column in columns]
+    return Learnt(_ranks(lattice, ordinary), special, noise, rho - spent, own, seen)
 
 
-class Look(NamedTuple):
-    """Noisy counts of a column's runs."""
+class Counted(NamedTuple):
+    """Noisy counts of a column's runs, and their noise."""
 
     counts: np.ndarray
     scale: float
 
-    def and_again(self, other: "Look") -> "Look":
+    def and_again(self, other: "Counted") -> "Counted":
         """Two looks at the same runs as one, each as much as it is sure of; one may have none."""
         if not len(self.counts) or not len(other.counts):
             return other if len(other.counts) else self
         sure, surer = self.scale**-2, other.scale**-2
         counts = (sure * self.counts + surer * other.counts) / (sure + surer)
-        return Look(counts, (sure + surer) ** -0.5)
+        return Counted(counts, (sure + surer) ** -0.5)
 
 
 def _looked_at(
     curator: Curator, lattice: Lattice, columns: Sequence["Refining"], price: Fraction, level: int
-) -> tuple[list[Look], Fraction]:
+) -> tuple[list[Counted], Fraction]:
     """One look at the runs of every column, for the same price each, and what was spent.
 
     Columns that a public table tells, as far as a short look can see, cost no more than that.
@@ -132,14 +167,14 @@ def _look(
     columns: Sequence["Refining"],
     asked: np.ndarray,
     rho: Fraction,
-) -> list[Look]:
+) -> list[Counted]:
     """A look at the runs of the columns that are asked for, together; none, if none is."""
     if not asked.any():
-        return [Look(np.zeros(0), 0.0) for _ in columns]
+        return [Counted(np.zeros(0), 0.0) for _ in columns]
     nothing = np.zeros((0, 2), int)
     runs = [column.runs if some else nothing for column, some in zip(columns, asked, strict=True)]
     counts, scale = curator.intervals(lattice, runs, rho)
-    return [Look(noisy.astype(float), scale) for noisy in counts]
+    return [Counted(noisy.astype(float), scale) for noisy in counts]
 
 
 def ranks_spending(columns: int, rho: Fraction, protection: Protection) -> tuple[Purchase, ...]:
@@ -164,6 +199,7 @@ class Refining:
     public: Below | None = None
     kept: float = 1.0  # how much of where counts differ from the public table, on the last level
     noise: float = 0.0  # in each of the wholes
+    looks: list[Look] = field(default_factory=list)
 
     @classmethod
     def start(
@@ -195,6 +231,7 @@ class Refining:
 
     def refine(self, counts: np.ndarray, scale: float, level: int, following: float) -> None:
         """Cut the runs that hold clearly more rows than the noise to come; the rest is done."""
+        self.looks.append(Look(self.runs, self.parents, scale))
         if level > 0:
             self.wholes = self._pooled(counts, scale)
         if self.public is not None:
@@ -292,6 +329,14 @@ def leaning(counts: np.ndarray, foretold: np.ndarray, scale: float) -> tuple[np.
     noise = (len(counts) + 2 * (2 * len(counts)) ** 0.5) * scale**2
     kept = max(0.0, 1 - noise / square) if square > 0 else 0.0
     return foretold + kept * apart, kept
+
+
+def _overlaps(
+    ends: Float[np.ndarray, " ends"], runs: Float[np.ndarray, "runs 2"]
+) -> Float[np.ndarray, "bins runs"]:
+    """The share of each run that lies in each of the bins between these ends."""
+    low, high = np.maximum(ends[:-1, None], runs[:, 0]), np.minimum(ends[1:, None], runs[:, 1])
+    return np.maximum(0.0, high - low) / np.maximum(runs[:, 1] - runs[:, 0], 1 / GRID)
 
 
 def _zero(lattice: Lattice, column: int) -> int:

@@ -204,7 +204,7 @@ class Default:
         special = [apart * (counted / max(1, total)) for apart in special]
         given = given_answers(task.schema.parsed_totals, pairs, counted)
         known = [*alone, *given]
-        known += _numbers_alone(pairs, edges, special, counted, noise, outline.numbers)
+        known += _numbers_alone(pairs, edges, special, counted, learnt, outline.numbers)
         known += crossed
         counts = dict(_kinds_alone(domain, special, counted, noise))
         if public is not None:
@@ -234,7 +234,7 @@ class Default:
         )
         last = replace(self.effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
-        table = as_measured(table, result.answers, pairs, counted)
+        table = as_measured(table, result.answers, pairs, counted, zeros)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
         return replace(result, table=table, public=result.public and result.public.settled())
 
@@ -520,7 +520,7 @@ def _numbers_alone(
     edges: list[np.ndarray],
     special: list[np.ndarray],
     total: int,
-    noise: np.ndarray,
+    learnt: Learnt,
     numbers: np.ndarray,
 ) -> list[Answer]:
     """What rank space already says of these numbers alone: rows with special values and in bins."""
@@ -531,9 +531,9 @@ def _numbers_alone(
         alone = np.concatenate([apart, widths * max(0.0, total - apart.sum())])
         counts = np.zeros((1, pairs.width), np.int64)
         counts[0, : len(alone)] = np.rint(alone)
-        # A bin is a sum of about ten runs, so its noise is about three times that of one.
         place = pairs.alone([pairs.categorical + number])
-        found.append(Answer(pairs, place, counts, 3 * float(noise[number]), derived=True))
+        noise = max(float(learnt.noise[number]), learnt.noise_in_bins(number, between))
+        found.append(Answer(pairs, place, counts, noise, derived=True))
     return found
 
 

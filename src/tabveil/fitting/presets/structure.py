@@ -69,7 +69,7 @@ class Structure:
         self.check(domain)
         count, for_ranks, alone = self._costs(task)
         total = curator.total(count)
-        ranks, special, _, unspent, _ = learn_ranks(
+        ranks, special, _, unspent, *_ = learn_ranks(
             curator, Lattice.of(task.schema), for_ranks, total
         )
         axes, answers = _categorical(domain), list[Answer]()
