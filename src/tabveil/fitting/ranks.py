@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tabveil.curator import Curator
-from tabveil.fitting.shapes import Run, cut, points, spread, tails
+from tabveil.fitting.runs import Run, cut, points, spread, tails
 from tabveil.fitting.spending import Purchase
 from tabveil.privacy import Protection
 from tabveil.queries.rows import GRID

@@ -42,6 +42,7 @@ REFUTED = 400.0
 BETWEEN_ROUNDS, AT_THE_END = 15, 30
 """Steps of the optimiser; each begins where the last one ended."""
 BATCH = 4096
+MOST_TALLIED = 2**14  # rows that say what public rows expect of all cross-tables
 SELDOM, COMMON = 0.005, 0.03
 """What fewer public rows have is given to some of them, if clearly more private ones have it."""
 NEGLIGIBLE = 1e-3
@@ -125,19 +126,27 @@ class Pool:
     def memberships(self, picks: Sequence[int]) -> sparse.csr_matrix:
         """Which row is in which cell of these cross-tables, one beside the other."""
         ends = np.cumsum([0, *self.pairs.cells[list(picks)]])
-        places = np.stack([self.cells(p) + start for p, start in zip(picks, ends, strict=False)], 1)
+        places = np.empty((self.rows.rows, len(picks)), np.int32)
+        for column, (pick, start) in enumerate(zip(picks, ends, strict=False)):
+            np.add(self.cells(pick), start, out=places[:, column], casting="unsafe")
         ones = np.ones(places.size, np.float32)  # half the memory to go through in each step
-        lines = np.arange(0, places.size + 1, len(picks))
+        lines = np.arange(0, places.size + 1, len(picks), dtype=np.int32)
         return sparse.csr_matrix((ones, places.ravel(), lines), (len(places), ends[-1]))
 
     def tally(self, weights: Float[np.ndarray, " rows"]) -> np.ndarray:
-        """The shares of all cells of all cross-tables, if rows have these weights."""
+        """The shares of all cells of all cross-tables, if rows have these weights.
+
+        Of many rows, some: this only says which tables look worst, and they differ by more.
+        """
         found = self.pairs.tally.nothing().astype(float)
-        for start in range(0, self.rows.rows, BATCH):
+        every = max(1, self.rows.rows // MOST_TALLIED)
+        codes, positions = self.rows.codes[::every], self.positions[::every]
+        some_weights = weights[::every] / weights[::every].sum() * weights.sum()
+        for start in range(0, len(codes), BATCH):
             some = slice(start, start + BATCH)
-            rows = real_rows(self.rows.codes[some], self.positions[some], self.domain, BATCH)
+            rows = real_rows(codes[some], positions[some], self.domain, BATCH)
             weighed = np.zeros(BATCH, np.float32)
-            weighed[: len(weights[some])] = weights[some]
+            weighed[: len(codes[some])] = some_weights[some]
             found += np.asarray(
                 self.pairs.tally.of(replace(rows, weights=jnp.asarray(weighed)), HARD), np.float64
             )
@@ -214,6 +223,8 @@ class WeightedRows:
 
     def blended(self, relaxed: np.ndarray) -> np.ndarray:
         """What is expected of all cells, by the `relaxed` table and by these rows."""
+        if self.trust == 0:
+            return relaxed
         return (1 - self.trust) * relaxed + self.trust * self.pool.tally(self.weights)
 
     def learnt(self, answers: Sequence[Answer], relaxed: np.ndarray) -> "WeightedRows":

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabveil.fitting.shapes import cut, spread, tails
+from tabveil.fitting.runs import cut, spread, tails
 
 POINTS = st.integers(-(10**6), 10**6)
 
