@@ -74,7 +74,7 @@ def _overview(subject: Subject, left: Sequence[str]) -> Section:
                 (
                     "Chance of failure δ",
                     promised(privacy["delta"]),
-                    "far below 1 in the number of people",
+                    "must be far below 1 / people",
                 ),
                 ("Protected", subject.unit, "the unit of the promise"),
                 ("Answered", f"{answered} of {len(OPEN)}", "questions that only you can answer"),
@@ -263,9 +263,9 @@ def _three(subject: Subject) -> Section:
         (
             "Linkability",
             "Can two records of one person be linked?",
-            "Any guess about somebody is right more often because they are in the table, but by "
-            f"at most {percent(risk.advantage)} of the time (the same limit, put differently: 50 % "
-            f"and half of it make {percent(risk.guess)}).",
+            f"At most {percent(risk.advantage)} of all guesses about people can be right only "
+            "because these people are in the table. This is the same limit: half of it and the "
+            f"coin's 50 % make {percent(risk.guess)}.",
             "0.00 to 0.01 at ε = 1, up to 0.01 at ε = 10",
         ),
         (
