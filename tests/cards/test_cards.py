@@ -16,9 +16,9 @@ import tabveil as tv
 from samples import SMALL, random_table
 from tabveil.audit.attacks import Silence
 from tabveil.cards import About, Subject, write_cards
-from tabveil.cards.about import questions
+from tabveil.cards.about import OPEN, questions
 from tabveil.cards.registry import record
-from tabveil.cards.review import OPEN, layers
+from tabveil.cards.review import LIMIT, layers
 from tabveil.cli import app
 from tabveil.datasets import DATASETS
 from tabveil.errors import InvalidInput
@@ -155,6 +155,14 @@ def test_the_review_page_answers_every_layer_or_leaves_it_to_a_person(carded: Su
         assert layer.name in page and (layer.met or layer.open)
     for name in OPEN:
         assert OPEN[name].split("?")[0] in page.replace("&#39;", "'")
+        assert f"answers: {name}" in page  # where the answer goes
+
+
+def test_what_is_not_protected_is_not_said_to_be_met(carded: Subject) -> None:
+    page = (cards_of(carded) / "review.html").read_text(encoding="utf-8")
+    limits = [question for layer in layers(carded) for question, _, _ in layer.limits]
+    assert page.count(f">{LIMIT}<") == len(limits) > 0
+    assert not any("not protected" in how for layer in layers(carded) for _, how, _ in layer.met)
 
 
 def test_answers_close_questions(carded: Subject, tmp_path: Path) -> None:
@@ -162,18 +170,27 @@ def test_answers_close_questions(carded: Subject, tmp_path: Path) -> None:
     about = About(**{**ABOUT, "answers": answers})
     write_cards(Subject(carded.release, carded.folder, about), tmp_path / "cards")
     page = (tmp_path / "cards" / "review.html").read_text(encoding="utf-8")
-    assert "Still open" not in page and "[open:" not in page
+    assert "Still open" not in page and "[open," not in page and ">[open]<" not in page
     assert all(answer in page for answer in answers.values())
     assert "recordSet" not in json.loads((tmp_path / "cards" / "croissant.json").read_text())
 
 
 def test_all_questions_are_in_the_file_to_fill_in_and_it_can_be_read_back(tmp_path: Path) -> None:
-    empty = yaml.safe_load(questions(OPEN))
+    empty = yaml.safe_load(questions())
     assert set(empty) == set(About.model_fields) and set(empty["answers"]) == set(OPEN)
     filled = {**empty, **ABOUT, "answers": {"bias": "none known", "access": ""}}
     (tmp_path / "about.yaml").write_text(yaml.safe_dump(filled, allow_unicode=True), "utf-8")
     about = About.load(tmp_path / "about.yaml")
     assert about.name == ABOUT["name"] and about.answers == {"bias": "none known"}
+
+
+def test_answers_stay_as_they_were_written(tmp_path: Path) -> None:
+    text = yaml.safe_dump({**ABOUT, "answers": {}}, allow_unicode=True).replace("answers: {}", "")
+    said = "version: 1.0\nanswers:\n  one_row: no\n  other_releases: 2\n  consulted: 2026-03-31\n"
+    (tmp_path / "about.yaml").write_text(text + said, encoding="utf-8")
+    about = About.load(tmp_path / "about.yaml")
+    assert about.version == "1.0"
+    assert about.answers == {"one_row": "no", "other_releases": "2", "consulted": "2026-03-31"}
 
 
 @pytest.mark.parametrize(
@@ -183,6 +200,11 @@ def test_all_questions_are_in_the_file_to_fill_in_and_it_can_be_read_back(tmp_pa
         ({"published": "soon"}, "published cannot be used"),
         ({"sector": "Fishing"}, "sector cannot be used"),
         ({"colour": "blue"}, "answers colour, which nobody asks"),
+        (
+            {"answers": {"anonymus": "yes"}},
+            "answers anonymus, which nobody asks.\nHint: .*anonymous",
+        ),
+        ({"answers": {"bias": ["old", "young"]}}, "answers.bias cannot be used"),
     ],
 )
 def test_what_is_missing_is_asked_for(change: dict, problem: str, tmp_path: Path) -> None:

@@ -10,6 +10,29 @@ from tabveil.errors import InvalidInput, either
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 LARGEST = 1_000_000  # bytes of the file
+EMPTY = (None, "", [], "null", "~")  # ways to leave an answer open
+OPEN: dict[str, str] = {
+    "one_row": "Can one person have several rows? If so, is the promise made to people and not to "
+    "single rows (see “Unit of privacy”)?",
+    "other_releases": "Which other releases and statistics of the same people are there? They add "
+    "up with this one.",
+    "anonymous": "Will the release be treated as anonymous data, and who decided so?",
+    "special": "Which columns are special categories of data (health, beliefs, origin), and what "
+    "allows their use?",
+    "epsilon_choice": "Who decided on the privacy budget (ε and δ), and against which harm was it "
+    "weighed?",
+    "bias": "Who is missing from the table or under-represented, and whom would errors harm?",
+    "utility": "Which results must be right for the intended use, and were they checked by the "
+    "owner?",
+    "access": "Who can read the real rows, the ledger (the record of what was spent) and the "
+    "machine, and who checks that?",
+    "collection": "How were the real rows collected, on which legal basis, and are they kept "
+    "longer than needed?",
+    "necessity": "Why is a synthetic table needed for this purpose, and why these columns?",
+    "consulted": "Whose view was sought: people in the table, the data protection officer?",
+    "recipients": "Who gets the release, under which terms, and what will they be told?",
+}
+"""Questions that a person has to answer, by the names they have in the owner's file."""
 HINT = "`tabveil card RELEASE --questions about.yaml` writes a file with all questions."
 
 
@@ -53,7 +76,10 @@ class About(BaseModel):
     plans: str = Field(
         default="", description="Optional. Will there be further releases of the same data?"
     )
-    answers: dict[str, str] = Field(default_factory=dict)
+    answers: dict[str, str] = Field(
+        default_factory=dict,
+        description="Answers are texts, each behind the name of its question.",
+    )
 
     @field_validator("answers", mode="before")
     @classmethod
@@ -61,7 +87,7 @@ class About(BaseModel):
         """Questions that were left open are no answers."""
         if not isinstance(answers, dict):
             return answers
-        return {name: text for name, text in answers.items() if text not in (None, "")}
+        return {name: text for name, text in answers.items() if text not in EMPTY}
 
     @classmethod
     def load(cls, path: str | Path) -> "About":
@@ -70,22 +96,27 @@ class About(BaseModel):
         if not path.is_file() or path.stat().st_size > LARGEST:
             raise InvalidInput(f"{path} is not a file with answers about a release.", HINT)
         try:
-            document = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+            # Texts only: a `no`, a 1.0 or a date is an answer as it was written.
+            document = yaml.load(path.read_text(encoding="utf-8-sig"), yaml.BaseLoader)
         except (yaml.YAMLError, UnicodeDecodeError):
             raise InvalidInput(
                 f"{path} is not valid YAML.", "Check indentation, and quote odd texts."
             ) from None
         given = document if isinstance(document, dict) else {}
-        kept = {name: value for name, value in given.items() if value not in (None, "", [])}
-        if "published" in kept:
-            kept["published"] = str(kept["published"])  # YAML makes a date of it
+        kept = {name: value for name, value in given.items() if value not in EMPTY}
         try:
-            return cls(**kept)
+            about = cls(**kept)
         except ValidationError as error:
             raise _refusal(path, error) from None
+        if unasked := [name for name in about.answers if name not in OPEN]:
+            raise InvalidInput(
+                f"{path} answers {unasked[0]}, which nobody asks.",
+                f"Under answers: can stand {', '.join(OPEN)}.",
+            )
+        return about
 
 
-def questions(open_questions: dict[str, str]) -> str:
+def questions() -> str:
     """A file to fill in: every question as a comment above its empty answer."""
     lines = ["# Answers that only a person can give. Leave optional ones empty as you like."]
     for name, field in About.model_fields.items():
@@ -100,7 +131,7 @@ def questions(open_questions: dict[str, str]) -> str:
         "# Open questions of the review page; what stays empty stays open there.",
         "answers:",
     ]
-    for name, question in open_questions.items():
+    for name, question in OPEN.items():
         lines += [f"  # {question}", f'  {name}: ""']
     return "\n".join([*lines, ""])
 

@@ -7,34 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from tabveil.cards.about import OPEN
 from tabveil.cards.subject import Subject
 from tabveil.release.release import STRUCTURE_ONLY
 from tabveil.report import guarantee
 from tabveil.report.page import Block, Figures, Grid, Note, Page, Points, Prose, Section
 from tabveil.report.words import level, percent, promised
-
-OPEN: dict[str, str] = {
-    "one_row": "Can one person have several rows? If so, is the promise made to people and not to "
-    "single rows (see “Unit of privacy”)?",
-    "other_releases": "Which other releases and statistics of the same people are there? They add "
-    "up with this one.",
-    "anonymous": "Will the release be treated as anonymous data, and who decided so?",
-    "special": "Which columns are special categories of data (health, beliefs, origin), and what "
-    "allows their use?",
-    "epsilon_choice": "Who decided on the privacy budget (ε and δ), and against which harm was it "
-    "weighed?",
-    "bias": "Who is missing from the table or under-represented, and whom would errors harm?",
-    "utility": "Which results must be right for the intended use, and were they checked by the "
-    "owner?",
-    "access": "Who can read the real rows, the ledger (the record of what was spent) and the "
-    "machine, and who checks that?",
-    "collection": "How were the real rows collected, on which legal basis, and are they kept "
-    "longer than needed?",
-    "necessity": "Why is a synthetic table needed for this purpose, and why these columns?",
-    "consulted": "Whose view was sought: people in the table, the data protection officer?",
-    "recipients": "Who gets the release, under which terms, and what will they be told?",
-}
-"""Questions that a person has to answer, by the names they have in the owner's file."""
 
 MOST_VALUES = 12  # of a list, on the page
 LEARNT = "learnt"
@@ -48,7 +26,7 @@ SAID = {
     "map": "what follows",
 }
 WAYS = {"id": "made up", "follows": "worked out from another column", "drop": "none: left out"}
-MET, YOURS = "met by the software", "for you to answer"
+MET, LIMIT, YOURS = "met by the software", "a limit to know", "for you to answer"
 Lines = Sequence[tuple[str, str, str]]
 
 
@@ -59,6 +37,7 @@ class Layer:
     name: str
     met: Lines  # (question, how, where shown)
     open: Sequence[str]  # names of open questions
+    limits: Lines = ()  # what the software does not do
 
 
 def review_page(subject: Subject) -> Page:
@@ -92,7 +71,11 @@ def _overview(subject: Subject, left: Sequence[str]) -> Section:
         Figures(
             (
                 ("Privacy loss ε", promised(privacy["epsilon"]), "smaller is safer"),
-                ("Chance of failure δ", promised(privacy["delta"]), "the promise holds but for it"),
+                (
+                    "Chance of failure δ",
+                    promised(privacy["delta"]),
+                    "must be far below 1 / people",
+                ),
                 ("Protected", subject.unit, "the unit of the promise"),
                 ("Answered", f"{answered} of {len(OPEN)}", "questions that only you can answer"),
             )
@@ -100,10 +83,10 @@ def _overview(subject: Subject, left: Sequence[str]) -> Section:
         Prose(about.description),
         Points(
             [
-                f"Published by {', '.join(about.curators)} on {about.published}.",
+                f"Publisher: {', '.join(about.curators)}. Date: {about.published}.",
                 f"For: {about.intended_use}",
                 f"Region: {about.region}",
-                f"Answers by {', '.join(about.authors)}.",
+                f"Answers by: {', '.join(about.authors)}.",
                 f"In the words of tabveil's documentation, ε = {promised(privacy['epsilon'])} is "
                 f"{careful}. {advice}",
             ]
@@ -115,9 +98,9 @@ def _overview(subject: Subject, left: Sequence[str]) -> Section:
         blocks.append(
             Note(
                 f"Still open: {len(left)} questions that only a person can answer, marked "
-                f"“{YOURS}” below. Write the answers into the file that was given to `tabveil card "
-                "--about`, under `answers:` and the name in the last column, and make the page "
-                "again; or write them on the printed page.",
+                f"“{YOURS}” or “open” below. Write each into the file that was given to "
+                "`tabveil card --about`, under `answers:`, behind the name that stands beside the "
+                f"question, and make the page again. Names: {', '.join(left)}.",
                 grave=True,
             )
         )
@@ -162,7 +145,8 @@ def _listed(value: object) -> str:
 def _layers(subject: Subject) -> Section:
     lines, answers = [], subject.about.answers
     for layer in layers(subject):
-        lines += [(layer.name, question, MET, how, where) for question, how, where in layer.met]
+        for status, told in ((MET, layer.met), (LIMIT, layer.limits)):
+            lines += [(layer.name, question, status, how, where) for question, how, where in told]
         lines += [
             (layer.name, OPEN[name], YOURS, answers.get(name, "[open]"), f"answers: {name}")
             for name in layer.open
@@ -220,11 +204,11 @@ def layers(subject: Subject) -> list[Layer]:
             [
                 ("Which mechanisms, and who built them?", subject.mechanisms, "privacy.json"),
                 ("Is there a proof, and was it tried?", "Every look at the rows has a proof "
-                 "and a test of its sensitivity; `tabveil audit` attacks whole fits and reports "
-                 "a lower bound on ε.", "What is guaranteed; tabveil audit"),
-                ("What is not protected?", f"Taken as public: {unprotected}.", "privacy.json"),
+                 "and a test of its sensitivity; the command tabveil audit attacks whole fits and "
+                 "reports a lower bound on ε.", "What is guaranteed; tabveil audit"),
             ],
             [],
+            [("What is not protected?", f"Taken as public: {unprotected}.", "privacy.json")],
         ),
         Layer(
             "Utility and bias",
@@ -243,12 +227,13 @@ def layers(subject: Subject) -> list[Layer]:
             [
                 ("Can rounding in a computer weaken the noise?", "No: counts are integers before "
                  "noise, and samplers are exact.", "What is guaranteed"),
-                ("What could leak in other ways?", "Time, memory and file sizes are not protected; "
-                 "nobody outside asks questions of the running program.", "Threat model"),
                 ("If a fault is found later?", "The release states the versions that made it. "
                  "Faults and limits are published.", "privacy.json; Known vulnerabilities"),
             ],
             [],
+            [("What could leak in other ways?", "How long a fit takes, its memory and the sizes of "
+              "files are not protected: nobody who must not see the rows should watch the machine "
+              "while it runs (see “Security and access”).", "Threat model")],
         ),
         Layer(
             "Security and access",
@@ -262,11 +247,11 @@ def layers(subject: Subject) -> list[Layer]:
 
 
 def _three(subject: Subject) -> Section:
-    risk, epsilon = subject.risk, float(subject.privacy["epsilon"])
+    risk = subject.risk
     found = (
-        f"Whether one unit is in the table: right at most {percent(risk.guess)} of the time, where "
-        f"a coin gives 50 %; at most {percent(risk.caught(0.01))} found while 1 % of others are "
-        "accused."
+        f"Whether {subject.unit} is in the table can be guessed right at most "
+        f"{percent(risk.guess)} of the time, where a coin gives 50 %. Whoever wrongly suspects 1 % "
+        f"of those outside the table finds at most {percent(risk.caught(0.01))} of those in it."
     )
     lines = [
         (
@@ -278,14 +263,17 @@ def _three(subject: Subject) -> Section:
         (
             "Linkability",
             "Can two records of one person be linked?",
-            f"Beyond what is true of everybody, {_bounded(subject)}",
+            f"At most {percent(risk.advantage)} of all guesses about people can be right only "
+            "because these people are in the table. This is the same limit: half of it and the "
+            f"coin's 50 % make {percent(risk.guess)}.",
             "0.00 to 0.01 at ε = 1, up to 0.01 at ε = 10",
         ),
         (
             "Inference",
             "Can a secret be deduced?",
-            f"The same limit, for what is learnt because somebody is in the table. What is true "
-            f"of people in general may be learnt, at any ε (here {promised(epsilon)}).",
+            "The same limit, for what is learnt because somebody is in the table. What is true "
+            "of people in general can be learnt from any useful release, also about people who "
+            "are not in it.",
             "0.00 to 0.03 at ε = 1, up to 0.07 at ε = 10",
         ),
     ]
@@ -311,19 +299,12 @@ def _three(subject: Subject) -> Section:
     )
 
 
-def _bounded(subject: Subject) -> str:
-    return (
-        "the advantage over guessing about somebody who is not in the table is at most "
-        f"{percent(subject.risk.advantage)}."
-    )
-
-
 def _draft(subject: Subject) -> Section:
     about = subject.about
     blocks: list[Block] = [
         Prose(
             "Parts of a data protection impact assessment (Article 35 (7) of the GDPR) that a "
-            "release touches, as a draft. Correct and complete it."
+            "release touches, as a draft. Copy it into your own form, correct and complete it."
         ),
         Points(
             [
@@ -331,6 +312,7 @@ def _draft(subject: Subject) -> Section:
                 "table were measured once with random noise, and synthetic rows were made from "
                 "them.",
                 f"(a) For what: {about.intended_use}",
+                f"(a) Who gets it: {_answer(subject, 'recipients')}",
                 f"(b) Why it is needed: {_answer(subject, 'necessity')}",
                 f"(b) Legal basis and collection: {_answer(subject, 'collection')}",
                 f"(b) Special categories: {_answer(subject, 'special')}",
@@ -338,7 +320,8 @@ def _draft(subject: Subject) -> Section:
                 "(c) Risks to people: that somebody is found to be in the table, or something "
                 "about them is learnt. Limit: right at most "
                 f"{percent(subject.risk.guess)} of the time where a coin gives 50 %. Remaining: "
-                "errors in synthetic rows that are taken for facts about a group.",
+                "errors in synthetic rows that are taken for facts about a group. "
+                f"{_answer(subject, 'bias')}",
                 "(d) Measures: differential privacy with ε = "
                 f"{promised(subject.privacy['epsilon'])}; a ledger that refuses to overspend; "
                 f"files marked as synthetic. {_answer(subject, 'access')}",
@@ -351,4 +334,4 @@ def _draft(subject: Subject) -> Section:
 
 
 def _answer(subject: Subject, name: str) -> str:
-    return subject.about.answers.get(name, f"[open: {OPEN[name]}]")
+    return subject.about.answers.get(name, f"[open, `answers: {name}`: {OPEN[name]}]")

@@ -33,12 +33,11 @@ def card(
     from tabveil.cards import About, Subject, write_cards
     from tabveil.cards.about import HINT
     from tabveil.cards.about import questions as all_questions
-    from tabveil.cards.review import OPEN
 
     if questions is not None:
         require_new(questions)
         tv.load(release)
-        atomic_write(questions, all_questions(OPEN).encode())
+        atomic_write(questions, all_questions().encode())
         out.print(f"Wrote {questions}. Fill it in, then: --about {questions}", markup=False)
         return
     if about is None:
