@@ -35,9 +35,7 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
     )
     with (
         _interruptible() as heed,
-        Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal
-        ) as bar,
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
     ):
         task = bar.add_task("Counting rows", total=None)
 
