@@ -24,6 +24,7 @@ HERE = Path(__file__).parents[1] / "pictures"
 CENSUS = DATASETS["census"]
 ROWS = 20_000
 TALL = {"plan": 1900}
+FRAMED = 3200  # a frame is drawn only where it can be seen
 
 
 def tour(out: Path, sizes: list[tuple[int, str]]) -> None:
@@ -89,10 +90,11 @@ def snap(page: Any, out: Path, sizes: list[tuple[int, str]], name: str, tall: in
     """What the page shows, in every size; of many, the whole page."""
     many = len(sizes) > 1
     for width, scheme in sizes:
-        page.set_viewport_size({"width": width, "height": tall})
+        report = many and page.locator("iframe").count()
+        page.set_viewport_size({"width": width, "height": FRAMED if report else tall})
         page.emulate_media(color_scheme=scheme)
-        if page.locator("iframe").count():
-            time.sleep(2)  # until the report is drawn anew
+        if report:
+            time.sleep(2)  # until it is drawn anew
         end = f"-{width}-{scheme}" if many else ""
         page.screenshot(path=out / f"studio-{name}{end}.png", full_page=many)
 
