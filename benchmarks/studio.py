@@ -2,7 +2,8 @@
 
     python benchmarks/studio.py [--columns 200] [--times 20]
 
-Prints for every screen the median and the worst time from the request to the last byte.
+Prints for every screen the median and the worst time from the request to the last byte, and the
+packages that the extra brings beyond those that tabveil needs anyway.
 """
 
 import argparse
@@ -15,8 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
 from urllib.parse import urlencode
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 SCREENS = (
     "table", "columns", "columns/100", "plan", "plan/picture?epsilon={epsilon}", "ledger", "run",
@@ -107,9 +113,40 @@ def show(what: str, answers: list[tuple[float, int, int]]) -> None:
     print(f"{what:32} median {middle:7.1f}   worst {worst:7.1f}   {sizes[-1] / 1000:7.1f} kB")
 
 
+def weigh() -> None:
+    """The packages of the extra, and their size on disk."""
+    added = sorted(needed(["tabveil"], "studio") - needed(["tabveil"], ""))
+    size = sum(
+        path.stat().st_size
+        for name in added
+        for file in distribution(name).files or ()
+        if (path := Path(str(file.locate()))).is_file()
+    )
+    print(f"the extra adds {size / 1e6:.1f} MB: {', '.join(added)}")
+
+
+def needed(names: Iterable[str], extra: str) -> set[str]:
+    """All installed packages that these need, with an extra of theirs."""
+    found: set[str] = set()
+    waiting = [(name, extra) for name in names]
+    while waiting:
+        name, extra = waiting.pop()
+        try:
+            listed = map(Requirement, requires(name) or ())
+        except PackageNotFoundError:
+            continue
+        found.add(canonicalize_name(name))
+        for one in listed:
+            known = canonicalize_name(one.name) in found
+            if not known and (one.marker is None or one.marker.evaluate({"extra": extra})):
+                waiting += [(one.name, part) for part in one.extras or {""}]
+    return found
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--columns", type=int, default=200)
     parser.add_argument("--times", type=int, default=20)
     asked = parser.parse_args()
     measure(asked.columns, asked.times)
+    weigh()

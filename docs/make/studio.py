@@ -24,6 +24,7 @@ HERE = Path(__file__).parents[1] / "pictures"
 CENSUS = DATASETS["census"]
 ROWS = 20_000
 TALL = {"plan": 1900}
+FRAMED = 3200  # a frame is drawn only where it can be seen
 
 
 def tour(out: Path, sizes: list[tuple[int, str]]) -> None:
@@ -57,17 +58,17 @@ def take(context: Any, link: str, out: Path, sizes: list[tuple[int, str]]) -> No
     home = page.url.removesuffix("/table")
 
     def shoot(screen: str, name: str) -> None:
-        page.goto(f"{home}/{screen}")
+        page.goto(f"{home}/{screen}" if screen else link.partition("/enter")[0])
         if screen == "release":
             page.locator("iframe").scroll_into_view_if_needed()
             page.frame_locator("iframe").locator("h1").wait_for(timeout=60_000)
             page.evaluate("scrollTo(0, 0)")
-        for width, scheme in sizes:
-            page.set_viewport_size({"width": width, "height": TALL.get(screen, 900)})
-            page.emulate_media(color_scheme=scheme)
-            many = f"-{width}-{scheme}" if len(sizes) > 1 else ""
-            page.screenshot(path=out / f"studio-{name}{many}.png", full_page=len(sizes) > 1)
+            time.sleep(2)  # until its charts are drawn
+        snap(page, out, sizes, name, TALL.get(screen, 900))
 
+    if len(sizes) > 1:
+        shoot("", "pick")
+        show_all(page, out, sizes, home)
     shoot("table", "table")
     fill_columns(page, home)
     for screen in ("columns", "columns/2", "plan", "ledger"):
@@ -79,24 +80,50 @@ def take(context: Any, link: str, out: Path, sizes: list[tuple[int, str]]) -> No
             shoot(screen, screen.replace("s/2", ""))
     page.goto(f"{home}/run")
     page.check("#sure")
-    shoot_run(page, out, sizes, home)
+    shoot_run(page, out, sizes)
     page.locator(".tag.done").wait_for(timeout=300_000)
     shoot("ledger", "ledger-paid")
     shoot("release", "release")
 
 
-def shoot_run(page: Any, out: Path, sizes: list[tuple[int, str]], home: str) -> None:
-    """The last page before spending, and a fit on its way."""
+def snap(page: Any, out: Path, sizes: list[tuple[int, str]], name: str, tall: int = 900) -> None:
+    """What the page shows, in every size; of many, the whole page."""
     many = len(sizes) > 1
     for width, scheme in sizes:
-        page.set_viewport_size({"width": width, "height": 900})
+        report = many and page.locator("iframe").count()
+        page.set_viewport_size({"width": width, "height": FRAMED if report else tall})
         page.emulate_media(color_scheme=scheme)
+        if report:
+            time.sleep(2)  # until it is drawn anew
         end = f"-{width}-{scheme}" if many else ""
-        page.screenshot(path=out / f"studio-run{end}.png", full_page=many)
+        page.screenshot(path=out / f"studio-{name}{end}.png", full_page=many)
+
+
+def show_all(page: Any, out: Path, sizes: list[tuple[int, str]], home: str) -> None:
+    """What the docs do not show: all that is folded away on the columns screen, and real rows."""
+    page.goto(f"{home}/columns")
+    page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    snap(page, out, sizes, "unfolded")
+    page.goto(f"{home}/table")
+    page.check("#look-owner")
+    page.get_by_role("button", name="Show the first rows").click()
+    page.locator(".banner").wait_for()
+    snap(page, out, sizes, "look")
+
+
+def shoot_run(page: Any, out: Path, sizes: list[tuple[int, str]]) -> None:
+    """The last page before spending, and a fit on its way."""
+    snap(page, out, sizes, "run")
     page.get_by_role("button", name="Spend, and make").click()
     page.locator("svg.curve").wait_for(timeout=300_000)
+    if len(sizes) > 1:  # it would be over before all are taken
+        page.get_by_role("button", name="Stop").click()
+        page.locator(".tag.stopped").wait_for(timeout=60_000)
+        snap(page, out, sizes, "stopped")
+        page.get_by_role("button", name="Go on").click()
+        page.locator("svg.curve").wait_for(timeout=300_000)
     time.sleep(1)
-    page.screenshot(path=out / "studio-progress.png")
+    snap(page, out, sizes[:1] if len(sizes) == 1 else [(360, "dark"), (1024, "light")], "progress")
 
 
 def fill_columns(page: Any, home: str) -> None:

@@ -1,9 +1,11 @@
 """The command line answers every mistake with one clear line, and never leaves half a file
 behind."""
 
+import gc
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,12 +15,16 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import tabveil as tv
 from samples import SMALL, random_table
 from tabveil import cli
+from tabveil.cli.progress import progress_bar
+from tabveil.errors import Interrupted
 from tabveil.fitting.presets import PRESETS, Default, Paper, PaperEffort
 from tabveil.fitting.projection import Annealing
+from tabveil.fitting.rappp import Status
 from tabveil.privacy import Ledger
 from tabveil.tables.table import Codec
 
@@ -299,6 +305,20 @@ def test_an_interrupted_fit_says_what_stays_spent_and_goes_on_when_asked_again(
     assert answer.code == 0 and "Went on where an earlier run stopped" in answer.out
     assert Ledger.read("people.csv.ledger").spent == spent
     assert not list(Path().glob("*.journal"))
+
+
+def test_a_ctrl_c_is_heard_although_python_drops_what_is_raised_while_it_clears_up() -> None:
+    def clear_up(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted), progress_bar(Console()) as watch:
+        gc.callbacks.append(clear_up)
+        try:
+            gc.collect()
+        finally:
+            gc.callbacks.remove(clear_up)
+        watch(Status.reading(0.5))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_unforeseen_error_shows_its_type_and_no_content(

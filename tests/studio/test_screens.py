@@ -22,6 +22,7 @@ from tabveil.privacy import Budget, Ledger
 from tabveil.schema import column_rule
 from tabveil.sources import Source
 from tabveil.studio.fields import fields_of, in_one_line, rule_from
+from tabveil.studio.screens.plan import USES
 
 SDV = {
     "columns": {
@@ -72,6 +73,8 @@ def test_signs_for_missing_cells_and_pasted_code_books_are_read_as_people_write_
     assert rule_from("numerical", {"min": "0", "max": "9", "missing": "-9"})["missing"] == [-9]
     assert rule_from("numerical", {"min": "-0,5", "max": "9"})["min"] == -0.5
     assert rule_from("id", {"style": "sequence", "start": "1"}) == {"type": "id"}  # as is usual
+    pattern = {"type": "id", "style": "pattern", "pattern": "M#####"}
+    assert rule_from("id", {"style": "sequence", "pattern": "M#####"}) == pattern
 
 
 def test_a_list_of_one_value_is_asked_about(studio: Running) -> None:
@@ -210,6 +213,21 @@ def test_a_column_that_follows_from_another_is_described_in_its_form(studio: Run
     send(studio, "/people/columns/4", type="drop")
 
 
+def test_what_follows_from_what_can_be_left_to_the_fit(studio: Running) -> None:
+    send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome")
+    asked = {"type": "follows", "of": "city", "values": "1.5, 2.5", "missing": "unknown"}
+    begun = "Bern: \nOslo: \nRome: \n"  # as the form begins it
+    send(studio, "/people/columns/4", map=begun, **asked)
+    kept = state(studio)["draft"]["columns"]["wage"]
+    assert kept == {**asked, "values": [1.5, 2.5], "missing": ["unknown"]}
+    assert "the fit buys which follows from city" in studio.get("/people/columns")[1]
+    _, text = studio.get("/people/plan")
+    assert "what follows from what: city to wage" in text and '<td class="n">2.0 %</td>' in text
+    answer, text = studio.post("/people/columns/4", map="Bern: 1", type="follows", of="city")
+    assert answer.status == 422 and "says nothing of Oslo" in text
+    send(studio, "/people/columns/4", type="drop")
+
+
 def test_groups_that_will_be_compared_are_named_strata(studio: Running) -> None:
     send(studio, "/people/columns/3", type="categorical", values="Bern, Oslo, Rome", strata="yes")
     assert state(studio)["draft"]["strata"] == ["city"]
@@ -244,8 +262,8 @@ def test_an_epsilon_that_follows_from_a_wish_is_proposed_and_not_kept(studio: Ru
         answer.status == 200 and "It is a proposal" in text and 'name="wanted" value="60"' in text
     )
     assert state(studio) == before
-    _, script = studio.get("/people/plan")
-    assert f"--epsilon {before['epsilon']:g} " in script
+    _, text = studio.get("/people/plan")
+    assert f"--epsilon {before['epsilon']:g} " in re.sub("<.*?>", "", text)
 
 
 def test_a_delta_that_is_no_promise_for_so_few_rows_is_warned_of(studio: Running) -> None:
@@ -327,7 +345,9 @@ def test_a_limit_holds_at_the_delta_of_the_plan_and_nothing_begins_beyond_it(
     send(studio, "/people/ledger", limit="0.5")
     assert Ledger.read(tmp_path / "people.csv.ledger").limit == Budget(0.5, 1e-6)
     assert "--epsilon 0.5 --delta 1e-06" in studio.get("/people/session.sh")[1]
-    assert "Spend, and make" in studio.get("/people/run")[1]
+    _, text = studio.get("/people/run")
+    [use] = [words for _, words in USES if words in text]  # said once more before spending
+    assert "Spend, and make" in text and use in studio.get("/people/plan")[1]
     send(studio, "/people/plan", epsilon="0.6")
     _, text = studio.get("/people/run")
     assert "This fit would be refused" in text and "Spend, and make" not in text
@@ -435,6 +455,8 @@ def test_how_a_file_is_written_can_be_mended_later(studio: Running, tmp_path: Pa
     kept = state(studio, "later")
     assert kept["data"].endswith("later.csv?separator=;&decimal=,")
     assert kept["draft"]["columns"]["age"]["max"] == 9 and "wage" in kept["draft"]["columns"]
+    assert '<details class="card" id="rewritten">' in studio.get("/later/table")[1]
+    assert 'id="rewritten" open>' in studio.get("/later/table?written=yes")[1]
     answer, text = studio.post("/later/written", version="2", encoding="klingon")
     assert answer.status == 422 and "no text encoding" in text
 

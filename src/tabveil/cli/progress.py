@@ -1,7 +1,11 @@
 """Progress of long commands on a terminal: stage, round, noisy loss, time left; nothing private."""
 
+import gc
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from rich.console import Console
 from rich.progress import (
@@ -29,12 +33,14 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    with (
+        _interruptible() as heed,
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
+    ):
         task = bar.add_task("Counting rows", total=None)
 
         def watch(status: Status) -> None:
+            heed()
             if status.done is not None:
                 bar.update(task, description=f"Reading rows, {status.done:.0%}")
                 return
@@ -52,6 +58,34 @@ def progress_bar(console: Console) -> Iterator[Callable[[Status], None]]:
                 "Stopped: no release was written.",
                 "What the ledger shows as spent stays spent; the same command goes on from there.",
             ) from None
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], None]]:
+    """Yield what raises a Ctrl-C again that came where Python drops it, as while it clears up."""
+    heard = False
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        nonlocal heard
+        heard = True
+        clears_up = [getattr(callback, "__code__", None) for callback in gc.callbacks]
+        if frame is None or frame.f_code not in clears_up:
+            raise KeyboardInterrupt
+
+    def heed() -> None:
+        if heard:
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or before is not signal.default_int_handler:  # somebody else decides about Ctrl-C
+        yield heed
+        return
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield heed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from tabveil.schema.drafts import alike, code_list
 from tabveil.studio.words import Words, words_for
 
 RARE = ("groups", "timezone", "format")  # shown last
-# Not asked: it follows from the type, or cells are not read.
-NOT_ASKED = {"boolean": ("values", "other", "ordered", "groups"), "follows": ("missing",)}
+# Not asked: it follows from the type.
+NOT_ASKED = {"boolean": ("values", "other", "ordered", "groups")}
 DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 
@@ -68,10 +68,11 @@ def rule_from(kind: str, texts: Mapping[str, str]) -> dict[str, Any]:
         if field.kind == "flag":
             rule |= {field.name: True} if text else {}
         elif text and (field.needed or text != field.text):
-            rule[field.name] = READ[field.kind](text)
+            value = READ[field.kind](text)
+            rule |= {} if value == {} else {field.name: value}
         elif field.needed:
             rule[field.name] = TODO
-    return rule
+    return rule | ({"style": "pattern"} if "pattern" in rule else {})
 
 
 def _kind(name: str, annotation: Any) -> tuple[str, tuple[str, ...]]:
@@ -128,6 +129,7 @@ def _groups(text: str) -> dict[str, Any]:
 def _map(text: str) -> dict[str, Any]:
     hint = "Such as north: 12.5."
     lines = _with_colons(text, "Each line has a value of the other column, a colon, and one.", hint)
+    lines = [line for line in lines if line[1]]  # one that was begun says nothing yet
     return dict(zip([name for name, _ in lines], alike([one for _, one in lines]), strict=True))
 
 

@@ -169,7 +169,11 @@ def _hold(handle: int) -> None:
 def _last_words(said: Path) -> str:
     """What a command printed last; commands print nothing private."""
     text = said.read_text(encoding="utf-8", errors="replace").strip() if said.exists() else ""
-    return "Stopped before it had begun: nothing was spent." if "Traceback" in text else text
+    if text.endswith("KeyboardInterrupt"):  # the program was still loading
+        return "Stopped before it had begun: nothing was spent."
+    if "Traceback" in text:  # which may quote a cell
+        return f"It failed in a way that nobody foresaw; {said.name} says more."
+    return text
 
 
 def _begun(said: Path) -> datetime | None:

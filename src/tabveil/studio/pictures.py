@@ -9,7 +9,7 @@ from tabveil.fitting.forecast import ColumnForecast, Expected
 from tabveil.schema import Schema
 
 MOST_IN_MAP = 24
-LONGEST, LETTER = 18, 3.5  # letters of a label in the map, and how wide one is
+LONGEST, LETTER = 18, 4.3  # letters of a label in the map, and how wide one is
 BARS = 24
 WIDEST = 80.0  # bar
 WIDTH, HEIGHT = 640.0, 160.0

@@ -1,5 +1,6 @@
 """One request on its way through a screen: its form, its table, and the page that answers it."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -7,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -20,6 +22,7 @@ from tabveil.studio.tabs import Tabs
 
 LARGEST_FORM = 10_000_000  # bytes
 MOST_FIELDS = 20_000
+OPTION = re.compile(r"(?<!\S)(--?[a-z-]+)")
 SCREENS = ("table", "columns", "plan", "ledger", "run", "release")
 
 
@@ -195,5 +198,11 @@ def templates() -> Environment:
         "percent": percent,
         "promised": promised,
         "size": size,
+        "with_options": _with_options,
     }
     return environment
+
+
+def _with_options(command: str) -> Markup:
+    """A command in which no line ends within an option, as browsers would have it at hyphens."""
+    return Markup(OPTION.sub(r'<span class="option">\1</span>', str(escape(command))))

@@ -14,14 +14,14 @@ class Words(NamedTuple):
 
 TYPES = {
     "categorical": "one of a list of values, such as sex or country",
-    "boolean": "true or false",
+    "boolean": "true or false, also written yes or no",
     "numerical": "a number, such as age or wage",
     "date": "a day, such as a date of birth",
     "datetime": "a day with a time",
     "duration": "a length of time",
     "point": "a place on a map: latitude and longitude",
     "id": "tells rows apart; it is not read, and new ones are made up",
-    "follows": "follows from another column",
+    "follows": "follows from another column, as a density from a region",
     "drop": "leave the column out",
 }
 
@@ -61,12 +61,14 @@ FIELDS = {
     "of": Words(
         "The column that decides",
         "One that is described, by a list of values or as a number.",
-        "This column is then never read: what it holds follows from the other one.",
+        "This column is then not learnt: what it holds follows from the other one.",
     ),
     "map": Words(
         "What follows from what",
-        "One value of the other column a line: north: 12.5. Leave empty where a number decides.",
-        "The rule must be public, such as the density of a region in an atlas.",
+        "One value of the other column a line: north: 12.5. Leave empty where a number decides, or "
+        "where nobody knows: then list this column's values below, and the fit buys the rest.",
+        "What you say must be public, such as the density of a region in an atlas, and the column "
+        "is never read. What is bought is counted in the rows, with noise, for a small price.",
     ),
     "cuts": Words(
         "Cuts",
@@ -105,7 +107,8 @@ FIELDS = {
     ),
     "format": Words(
         "Format",
-        "How moments are written, such as %d.%m.%Y; empty for 2024-12-31.",
+        "How the file writes them: %d.%m.%Y for 31.12.2024, %m/%d/%Y for 12/31/2024; empty for "
+        "2024-12-31.",
         "Cells that are written otherwise are read as missing.",
     ),
     "style": Words(
@@ -142,14 +145,21 @@ DAYS = {
         "Days after are read as this one. The true last day belongs to somebody.",
     ),
 }
-PARTS = {
+FOLLOWING = {
     "values": Words(
-        "Values of the parts",
-        "Where a number decides: one for each part, the lowest first: child, adult, old.",
-        "There is one more of them than there are cuts.",
+        "Values of this column",
+        "Where a number decides: one for each part, the lowest first: child, adult, old. Where "
+        "nobody knows what follows from what: all that can be.",
+        "There is one more of them than there are cuts. Without cuts and without a list of what "
+        "follows, the fit finds out which of them comes with which value of the other column.",
+    ),
+    "missing": Words(
+        "Signs that mean missing",
+        "Such as N or -9. They matter only where the fit finds out what follows.",
+        "Otherwise this column is never read.",
     ),
 }
-SPECIAL = {"date": DAYS, "datetime": DAYS, "follows": PARTS}
+SPECIAL = {"date": DAYS, "datetime": DAYS, "follows": FOLLOWING}
 
 
 def in_words(text: str, kind: str) -> str:

@@ -111,6 +111,8 @@ def _note(rule: Rule, columns: dict[str, Rule], problem: InvalidInput | None, *,
         return waits if _waits(rule, columns) else plain(problem, rule).message.partition(": ")[2]
     if unit:
         return "says whose row it is"
+    if rule["type"] == "follows" and not (rule.get("map") or rule.get("cuts")):
+        return f"the fit buys which follows from {rule.get('of')}"
     alone = isinstance(rule.get("values"), list) and len(rule["values"]) == 1
     return "one value only: is that all?" if alone and not rule.get("other") else ""
 

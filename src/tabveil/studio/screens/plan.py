@@ -136,7 +136,7 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
         "assumed": ROWS,
         "picture": picture,
         "expected": expected,
-        "use": next(words for most, words in USES if expected.error <= most) if expected else "",
+        "use": use_of(expected.error) if expected else "",
         "columns": columns[:12],
         "worst_pair": max(expected.pairs, key=lambda pair: pair.error, default=None)
         if expected
@@ -146,6 +146,11 @@ def _drawn(picture: Outlook | None, asked: Form) -> dict[str, Any]:
         "bars": simulated(picture.schema, look) if picture and look else [],
         "map": map_of_pairs(expected) if expected else None,
     }
+
+
+def use_of(error: float) -> str:
+    """What cross-tables with such an error are good for."""
+    return next(words for most, words in USES if error <= most)
 
 
 def outlook_of(state: State) -> Outlook:

@@ -15,7 +15,7 @@ from tabveil.studio.pictures import curve
 from tabveil.studio.projects import State
 from tabveil.studio.screens.columns import whole_trouble
 from tabveil.studio.screens.ledger import account_of, after
-from tabveil.studio.screens.plan import outlook_of
+from tabveil.studio.screens.plan import outlook_of, use_of
 from tabveil.studio.steps import fit_step, fit_words
 from tabveil.studio.visit import Visit, answered
 
@@ -44,6 +44,7 @@ def show(visit: Visit) -> Response:
         after=after(state) if visit.problem is None else None,
         promise=_promise(state) if ready else "",
         found=outlook.found if outlook else None,
+        use=use_of(outlook.found.error) if outlook and outlook.found.expected else "",
         guess=outlook.guess if outlook else None,
         fits=[(fit, fit.progress()) for fit in fits],
         running=any(fit.running for fit in fits),

@@ -131,6 +131,7 @@ def show(visit: Visit) -> Response:
         is_text=opener_of(Address.of(state.data).local.name) is CsvFile,
         separators=SEPARATORS,
         folder=str(visit.project.folder),
+        unfold=visit.asked.text("written") == "yes",
     )
 
 
