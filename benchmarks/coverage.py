@@ -123,6 +123,7 @@ def main() -> None:
     options.add_argument("--rows", nargs="+", type=int, default=[2_000, 20_000, 140_000])
     options.add_argument("--epsilons", nargs="+", type=float, default=[0.3, 1.0, 5.0])
     options.add_argument("--repetitions", type=int, default=200)
+    options.add_argument("--first", type=int, default=0, help="the repetition to begin with")
     options.add_argument("--workers", type=int, default=1)
     options.add_argument(
         "--replicated",
@@ -130,6 +131,7 @@ def main() -> None:
         default=10,
         help="replicates in one of so many repetitions; 0: none",
     )
+    options.add_argument("--seconds", type=float, default=np.inf, help="stop after so many")
     options.add_argument("--beside", help="another synthesizer, such as mwem_pgm or aim")
     options.add_argument("--show", action="store_true", help="only the tables, of what is there")
     asked = options.parse_args()
@@ -144,11 +146,12 @@ def main() -> None:
 
 
 def missing(asked: argparse.Namespace) -> Iterator[tuple[int, float, int]]:
-    """The repetitions that nobody has done yet, one cell after another in turn."""
-    for repetition in range(asked.repetitions):
-        for rows in asked.rows:
-            for epsilon in asked.epsilons:
-                if repetition not in done(file_of(asked, rows, epsilon)):
+    """The repetitions that nobody has done yet, cell by cell: each is compiled for once."""
+    for rows in asked.rows:
+        for epsilon in asked.epsilons:
+            there = done(file_of(asked, rows, epsilon))
+            for repetition in range(asked.first, asked.repetitions):
+                if repetition not in there:
                     yield rows, epsilon, repetition
 
 
@@ -167,9 +170,11 @@ def run(jobs: list[tuple[int, float, int]], asked: argparse.Namespace, truth: di
         for count, (job, line) in enumerate(pool.imap_unordered(repetition_of, work), start=1):
             with file_of(asked, *job[:2]).open("a") as file:
                 file.write(json.dumps(line) + "\n")
+            spent = time.perf_counter() - began
             if count % 20 == 0:
-                spent = time.perf_counter() - began
                 print(f"{count} of {len(jobs)}, {spent:,.0f} s", flush=True)
+            if spent > asked.seconds:
+                break
 
 
 def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
