@@ -5,6 +5,7 @@
     python benchmarks/coverage.py -o results/coverage --population new_york --data-dir DIR \\
         --repetitions 10
     python benchmarks/coverage.py -o results/coverage --rows 2000 --epsilons 1 --beside mwem_pgm
+    python benchmarks/coverage.py -o results/coverage --rows 2000 --beside mst --mbi CLONE
     python benchmarks/coverage.py -o results/coverage --show          # tables alone
 
 Each repetition draws people from a population whose true values are known, fits a release, and asks
@@ -15,6 +16,7 @@ its table. With `--beside`, also naive intervals from another synthesizer. NOT P
 with the truth."""
 
 import argparse
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -132,7 +134,8 @@ def main() -> None:
         help="replicates in one of so many repetitions; 0: none",
     )
     options.add_argument("--seconds", type=float, default=np.inf, help="stop after so many")
-    options.add_argument("--beside", help="another synthesizer, such as mwem_pgm or aim")
+    options.add_argument("--beside", help="another synthesizer: mwem_pgm, aim, ..., or mst")
+    options.add_argument("--mbi", type=Path, help="mbi's repository, for mst, which no wheel has")
     options.add_argument("--show", action="store_true", help="only the tables, of what is there")
     asked = options.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -195,9 +198,7 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
         found += by_replicates(drawn, population)
     found += naive(release.sample(rows, seed=repetition, kind="pandas"), population, "naive")
     if asked.beside:
-        other = baseline_named(asked.beside)
-        synthetic = other.fit(people, population.schema, Budget(epsilon, DELTA)).sample(rows)
-        found += naive(synthetic, population, asked.beside)
+        found += naive(beside(people, population, epsilon, asked), population, asked.beside)
     lines = [{**line, "truth": truth[line["name"]]} for line in found]
     seconds = {
         "fit": fitted - began,
@@ -209,6 +210,50 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
         "seconds": {name: value and round(value, 2) for name, value in seconds.items()},
         "lines": lines,
     }
+
+
+def beside(
+    people: pd.DataFrame, population: Population, epsilon: float, asked: argparse.Namespace
+) -> pd.DataFrame:
+    """As many rows of another synthesizer."""
+    if asked.beside == "mst":
+        return by_mst(people, population, epsilon, asked.mbi)
+    other = baseline_named(asked.beside)
+    return other.fit(people, population.schema, Budget(epsilon, DELTA)).sample(len(people))
+
+
+def by_mst(
+    people: pd.DataFrame, population: Population, epsilon: float, clone: Path
+) -> pd.DataFrame:
+    """mbi's own MST; numbers in 32 bins by quantiles of others, which cost it nothing."""
+    from mbi import Dataset, Domain
+
+    place = importlib.util.spec_from_file_location("mst", clone / "mechanisms" / "mst.py")
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    codes, decoders = {}, {}
+    others = population.people(100_000, 7)
+    for name in people:
+        if name in population.numbers:
+            edges = np.unique(others[name].quantile(np.arange(33) / 32))
+            codes[name] = np.clip(
+                np.searchsorted(edges, people[name], "right") - 1, 0, len(edges) - 1
+            )
+            decoders[name] = edges
+        else:
+            decoders[name] = np.unique(others[name].astype(str))
+            codes[name] = np.searchsorted(decoders[name], people[name].astype(str))
+    sizes = {name: len(decoders[name]) for name in people}
+    made = module.MST(Dataset(codes, Domain.fromdict(sizes)), epsilon, DELTA).to_dict()
+    random, found = np.random.default_rng(0), {}
+    for name, known in decoders.items():
+        place = np.asarray(made[name])
+        if name in population.numbers:
+            ends = np.append(known[1:], known[-1] + 1)  # a bin reaches up to the next edge
+            found[name] = np.floor(known[place] + random.random(len(place)) * (ends - known)[place])
+        else:
+            found[name] = known[place]
+    return pd.DataFrame(found)
 
 
 def by_study(release: Release, population: Population) -> Iterator[dict]:

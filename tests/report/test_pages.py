@@ -17,6 +17,7 @@ from tabveil.report import NOT_PRIVATE, SECTIONS, page, replicated, sure
 from tabveil.report.about import columns_are
 from tabveil.report.evidence import Evidence, cramers_v
 from tabveil.report.page import Grid, Prose
+from tabveil.report.pairs import heat_map
 from tabveil.report.plot import drawable
 from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame
@@ -221,6 +222,13 @@ def test_the_page_says_how_sure_one_can_be(model: tv.RAPpp) -> None:
     assert set(grid.frame["rests on measured tables"]) <= {"yes", "partly", "no"}
     pairs = sure.coefficients(Evidence(model.release_))
     assert (pairs["width"] > 1.96 / 4000**0.5).all() and len(pairs)
+
+
+def test_long_names_of_columns_are_whole_below_a_map() -> None:
+    names = ["income_before_taxes_in_dollars", "hours_worked_in_a_usual_week"]
+    pairs = pd.DataFrame([(*names, 0.5)], columns=["first", "second", "dependence"])
+    below = heat_map(pairs, names).to_dict()["encoding"]["x"]["axis"]  # type: ignore[attr-defined]
+    assert below["labelLimit"] >= 8 * max(map(len, names))  # pixels
 
 
 def test_the_page_does_not_promise_more_than_was_seen(model: tv.RAPpp) -> None:
