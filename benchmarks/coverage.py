@@ -20,6 +20,7 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -135,7 +136,7 @@ def main() -> None:
     )
     options.add_argument("--seconds", type=float, default=np.inf, help="stop after so many")
     options.add_argument("--beside", help="another synthesizer: mwem_pgm, aim, ..., or mst")
-    options.add_argument("--mbi", type=Path, help="mbi's repository, for mst, which no wheel has")
+    options.add_argument("--mbi", type=Path, help="a clone of mbi, for mst; needs matplotlib")
     options.add_argument("--show", action="store_true", help="only the tables, of what is there")
     asked = options.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -226,6 +227,7 @@ def by_mst(
     people: pd.DataFrame, population: Population, epsilon: float, clone: Path
 ) -> pd.DataFrame:
     """mbi's own MST; numbers in 32 bins by quantiles of others, which cost it nothing."""
+    sys.path[:0] = [str(clone / "src")]  # the package as the mechanism beside it knows it
     from mbi import Dataset, Domain
 
     place = importlib.util.spec_from_file_location("mst", clone / "mechanisms" / "mst.py")
