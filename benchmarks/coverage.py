@@ -5,6 +5,7 @@
     python benchmarks/coverage.py -o results/coverage --population new_york --data-dir DIR \\
         --repetitions 10
     python benchmarks/coverage.py -o results/coverage --rows 2000 --epsilons 1 --beside mwem_pgm
+    python benchmarks/coverage.py -o results/coverage --rows 2000 --beside mst --mbi CLONE
     python benchmarks/coverage.py -o results/coverage --show          # tables alone
 
 Each repetition draws people from a population whose true values are known, fits a release, and asks
@@ -15,9 +16,11 @@ its table. With `--beside`, also naive intervals from another synthesizer. NOT P
 with the truth."""
 
 import argparse
+import importlib.util
 import json
 import multiprocessing
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -123,6 +126,7 @@ def main() -> None:
     options.add_argument("--rows", nargs="+", type=int, default=[2_000, 20_000, 140_000])
     options.add_argument("--epsilons", nargs="+", type=float, default=[0.3, 1.0, 5.0])
     options.add_argument("--repetitions", type=int, default=200)
+    options.add_argument("--first", type=int, default=0, help="the repetition to begin with")
     options.add_argument("--workers", type=int, default=1)
     options.add_argument(
         "--replicated",
@@ -130,7 +134,9 @@ def main() -> None:
         default=10,
         help="replicates in one of so many repetitions; 0: none",
     )
-    options.add_argument("--beside", help="another synthesizer, such as mwem_pgm or aim")
+    options.add_argument("--seconds", type=float, default=np.inf, help="stop after so many")
+    options.add_argument("--beside", help="another synthesizer: mwem_pgm, aim, ..., or mst")
+    options.add_argument("--mbi", type=Path, help="a clone of mbi, for mst; needs matplotlib")
     options.add_argument("--show", action="store_true", help="only the tables, of what is there")
     asked = options.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -144,11 +150,12 @@ def main() -> None:
 
 
 def missing(asked: argparse.Namespace) -> Iterator[tuple[int, float, int]]:
-    """The repetitions that nobody has done yet, one cell after another in turn."""
-    for repetition in range(asked.repetitions):
-        for rows in asked.rows:
-            for epsilon in asked.epsilons:
-                if repetition not in done(file_of(asked, rows, epsilon)):
+    """The repetitions that nobody has done yet, cell by cell: each is compiled for once."""
+    for rows in asked.rows:
+        for epsilon in asked.epsilons:
+            there = done(file_of(asked, rows, epsilon))
+            for repetition in range(asked.first, asked.repetitions):
+                if repetition not in there:
                     yield rows, epsilon, repetition
 
 
@@ -167,9 +174,11 @@ def run(jobs: list[tuple[int, float, int]], asked: argparse.Namespace, truth: di
         for count, (job, line) in enumerate(pool.imap_unordered(repetition_of, work), start=1):
             with file_of(asked, *job[:2]).open("a") as file:
                 file.write(json.dumps(line) + "\n")
+            spent = time.perf_counter() - began
             if count % 20 == 0:
-                spent = time.perf_counter() - began
                 print(f"{count} of {len(jobs)}, {spent:,.0f} s", flush=True)
+            if spent > asked.seconds:
+                break
 
 
 def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
@@ -190,9 +199,7 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
         found += by_replicates(drawn, population)
     found += naive(release.sample(rows, seed=repetition, kind="pandas"), population, "naive")
     if asked.beside:
-        other = baseline_named(asked.beside)
-        synthetic = other.fit(people, population.schema, Budget(epsilon, DELTA)).sample(rows)
-        found += naive(synthetic, population, asked.beside)
+        found += naive(beside(people, population, epsilon, asked), population, asked.beside)
     lines = [{**line, "truth": truth[line["name"]]} for line in found]
     seconds = {
         "fit": fitted - began,
@@ -204,6 +211,51 @@ def repetition_of(work: tuple) -> tuple[tuple[int, float, int], dict]:
         "seconds": {name: value and round(value, 2) for name, value in seconds.items()},
         "lines": lines,
     }
+
+
+def beside(
+    people: pd.DataFrame, population: Population, epsilon: float, asked: argparse.Namespace
+) -> pd.DataFrame:
+    """As many rows of another synthesizer."""
+    if asked.beside == "mst":
+        return by_mst(people, population, epsilon, asked.mbi)
+    other = baseline_named(asked.beside)
+    return other.fit(people, population.schema, Budget(epsilon, DELTA)).sample(len(people))
+
+
+def by_mst(
+    people: pd.DataFrame, population: Population, epsilon: float, clone: Path
+) -> pd.DataFrame:
+    """mbi's own MST; numbers in 32 bins by quantiles of others, which cost it nothing."""
+    sys.path[:0] = [str(clone / "src")]  # the package as the mechanism beside it knows it
+    from mbi import Dataset, Domain
+
+    place = importlib.util.spec_from_file_location("mst", clone / "mechanisms" / "mst.py")
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    codes, decoders = {}, {}
+    others = population.people(100_000, 7)
+    for name in people:
+        if name in population.numbers:
+            edges = np.unique(others[name].quantile(np.arange(33) / 32))
+            codes[name] = np.clip(
+                np.searchsorted(edges, people[name], "right") - 1, 0, len(edges) - 1
+            )
+            decoders[name] = edges
+        else:
+            decoders[name] = np.unique(others[name].astype(str))
+            codes[name] = np.searchsorted(decoders[name], people[name].astype(str))
+    sizes = {name: len(decoders[name]) for name in people}
+    made = module.MST(Dataset(codes, Domain.fromdict(sizes)), epsilon, DELTA).to_dict()
+    random, found = np.random.default_rng(0), {}
+    for name, known in decoders.items():
+        place = np.asarray(made[name])
+        if name in population.numbers:
+            ends = np.append(known[1:], known[-1] + 1)  # a bin reaches up to the next edge
+            found[name] = np.floor(known[place] + random.random(len(place)) * (ends - known)[place])
+        else:
+            found[name] = known[place]
+    return pd.DataFrame(found)
 
 
 def by_study(release: Release, population: Population) -> Iterator[dict]:

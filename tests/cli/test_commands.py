@@ -374,6 +374,14 @@ def test_a_report_is_written_once_and_the_internal_one_names_itself(run: Run, fi
     assert "NOT PRIVATE" in Path("internal-NOT-PRIVATE.html").read_text(encoding="utf-8")
 
 
+def test_a_report_shows_bands_from_replicates_if_asked(run: Run, files: Path) -> None:
+    assert run(*FIT).code == 0
+    assert run("report", "release", "--replicates", "3").code == 0
+    assert "What replicates leave open" in Path("report.html").read_text(encoding="utf-8")
+    refused = run("report", "release", "--replicates", "1", "-o", "other.html")
+    assert refused.code == 1 and "take two or more" in refused.err
+
+
 def test_real_rows_are_shown_on_the_internal_page_only(run: Run, files: Path) -> None:
     for words in (("--real", "people.csv"), ("--internal",)):
         refused = run("report", "release", *words)

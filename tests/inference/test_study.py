@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as formulas
+from scipy.sparse import csr_matrix
 
 from inference_people import PEOPLE, fitted, people
 from tabveil.errors import InvalidInput
 from tabveil.inference import ModelWarning, Study
-from tabveil.inference.correction import corrected
+from tabveil.inference.correction import FREEDOM, TINY, Corrector
 from tabveil.inference.pool import Known, Pool, counted_rows
+from tabveil.inference.quantiles import Distribution
+from tabveil.inference.statistics import Ranked, linear, quantiles, shares
 from tabveil.release import Release
 
 STORED = Path(__file__).parents[1] / "release" / "stored"
@@ -120,14 +123,12 @@ def test_intervals_hold_what_is_true_as_often_as_they_say() -> None:
 
 def known_halves(shares: tuple[float, float], variance: float) -> Known:
     members = np.repeat(np.eye(2), 500, axis=0)
-    from scipy.sparse import csr_matrix
-
     return Known(csr_matrix(members), np.array(shares), np.full(2, variance), 0.0)
 
 
 def test_a_share_that_was_measured_without_noise_is_what_was_measured() -> None:
     influence = np.repeat([0.5, -0.5], 500)[:, None]
-    found = corrected(influence, known_halves((0.7, 0.3), 0.0), people=100, columns=1)
+    found = Corrector(known_halves((0.7, 0.3), 0.0), 100).corrected(influence, columns=1)
     assert found.shifts == pytest.approx([0.2], abs=1e-6)
     assert found.noise == pytest.approx([0.0], abs=1e-6)
     assert found.model == pytest.approx([0.0], abs=1e-6)
@@ -138,8 +139,97 @@ def test_where_nothing_was_measured_all_is_model() -> None:
     influence = np.random.default_rng(0).normal(size=(1000, 1))
     inside = np.repeat(np.eye(2), 500, axis=0)
     influence -= inside @ (inside.T @ influence / 500)  # the cells know nothing of it
-    found = corrected(influence, known_halves((0.7, 0.3), 1e-6), people=100, columns=1)
+    found = Corrector(known_halves((0.7, 0.3), 1e-6), 100).corrected(influence, columns=1)
     assert found.measured == pytest.approx([0.0], abs=1e-6) and found.shifts == pytest.approx([0])
+
+
+def test_the_correction_solves_what_it_says(study: Study) -> None:
+    """Against the same equations written down in full, cells that no row is in among them."""
+    columns = ["age", "sex", "wage"]
+    known = study.pool.known(columns)
+    influence = linear(study.pool.frame, "wage ~ age + sex").influence
+    members, rows = known.members.toarray(), len(influence)
+    noise = np.diag(known.variances + TINY)
+    noise += known.total_variance * np.outer(known.expected, known.expected)
+    full = np.linalg.solve(
+        members.T @ members / rows + noise / FREEDOM**2, members.T @ influence / rows
+    )
+    found = Corrector(known.occupied(), PEOPLE).corrected(influence, columns=3)
+    assert found.shifts == pytest.approx(full.T @ (known.shares - known.expected), rel=1e-6)
+    assert found.noise == pytest.approx((full * (noise @ full)).sum(axis=0), rel=1e-6)
+
+
+def test_the_cells_of_a_cross_table_are_named_and_add_up(study: Study) -> None:
+    rows = pd.DataFrame({"one": ["a", "b", None, "a"], "other": [2, 2, 1, 1]})
+    found = shares(rows, ["one", "other"])
+    assert dict(zip(found.names, found.values, strict=True)) == {
+        "one × other: a × 1": 0.25,
+        "one × other: a × 2": 0.25,
+        "one × other: b × 2": 0.25,
+        "one × other: missing × 1": 0.25,
+    }
+
+
+def test_texts_with_a_missing_cell_take_no_part_in_a_regression() -> None:
+    rows = pd.DataFrame({"y": [1.0, 2.0, 4.0, 9.0], "x": ["a", "b", "b", None]})
+    found = linear(rows, "y ~ x")
+    assert found.names == ("Intercept", "x[T.b]") and found.values == pytest.approx([1, 2])
+    assert found.influence[3] == pytest.approx([0, 0])
+
+
+# -- quantiles -------------------------------------------------------------------------------------
+
+
+def counted(shares: list[float], starts: list[float], variance: float = 0.0) -> Distribution:
+    """Rows at 0 to 999, of which noisy shares are known in runs that start there."""
+    numbers = np.arange(1000.0)
+    members = csr_matrix(np.eye(len(shares))[np.digitize(numbers, starts)])
+    known = Known(members, np.array(shares), np.full(len(shares), variance), 0.0)
+    ranked = Ranked(numbers, np.ones(1000, bool), np.array([0.5]))
+    return Distribution(ranked, Corrector(known, 1e9), population=True)
+
+
+def test_a_quantile_may_be_anywhere_in_the_run_that_holds_it() -> None:
+    """The people of one run may all have one value: the interval says so, however many they are."""
+    low, high, rests = counted([0.494, 0.016, 0.49], [499, 510]).interval(0.5, wide=1.96)
+    assert (low, high, rests) == (499, 509, "yes")
+
+
+def test_a_quantile_may_be_in_the_next_run_where_noise_leaves_that_open() -> None:
+    runs = [100.0 * place for place in range(1, 10)]
+    shares = [0.1] * 10
+    surely, perhaps = (counted(shares, runs, noise).interval(0.55, 1.96) for noise in (1e-8, 1e-3))
+    assert surely[:2] == (500, 599)
+    assert perhaps[0] < 500 and perhaps[1] > 599
+
+
+def test_a_run_that_is_hardly_known_does_not_widen_an_interval() -> None:
+    """The ends before and after it are known, and a share can only grow."""
+    numbers = np.arange(1000.0)
+    coarse, fine = np.digitize(numbers, [400, 600]), np.digitize(numbers, [100, 200, 300])
+    members = csr_matrix(np.hstack([np.eye(3)[coarse], np.eye(4)[fine]]))
+    shares = np.array([0.4, 0.2, 0.4, 0.1, 0.1, 0.1, 0.7])
+    known = Known(members, shares, np.repeat([1e-8, 1.0], [3, 4]), 0.0)
+    ranked = Ranked(numbers, np.ones(1000, bool), np.array([0.5]))
+    low, high, _ = Distribution(ranked, Corrector(known, 1e9), True).interval(0.5, wide=1.96)
+    assert (low, high) == (400, 599)
+
+
+def test_a_quantile_at_a_value_that_was_counted_alone_is_known() -> None:
+    numbers = np.repeat([1.0, 2.0, 3.0], [40, 30, 30])
+    members = csr_matrix(np.repeat(np.eye(3), [40, 30, 30], axis=0))
+    known = Known(members, np.array([0.3, 0.4, 0.3]), np.zeros(3), 0.0)
+    ranked = Ranked(numbers, np.ones(100, bool), np.array([0.5]))
+    found = Distribution(ranked, Corrector(known, 1e6), population=True).interval(0.5, wide=1.96)
+    assert found == (2, 2, "yes")
+
+
+def test_a_quantile_is_where_noisy_answers_put_it_not_where_rows_lie(study: Study) -> None:
+    rows = study.pool.frame["age"]
+    found = study.quantiles("age", [0.25, 0.5, 0.75])
+    assert found["estimate"].tolist() == pytest.approx(rows.quantile([0.25, 0.5, 0.75]), abs=2)
+    assert (found["low"] <= found["estimate"]).all() and (found["estimate"] <= found["high"]).all()
+    assert quantiles(study.pool.frame, "age", [0.5]).values == pytest.approx(rows.median(), abs=1)
 
 
 # -- bad input -------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ import pytest
 import tabveil as tv
 from report.conftest import TINY, people
 from tabveil.columns import MISSING
-from tabveil.report import NOT_PRIVATE, SECTIONS, page, sure
+from tabveil.report import NOT_PRIVATE, SECTIONS, page, replicated, sure
 from tabveil.report.about import columns_are
 from tabveil.report.evidence import Evidence, cramers_v
-from tabveil.report.page import Grid
+from tabveil.report.page import Grid, Prose
+from tabveil.report.pairs import heat_map
 from tabveil.report.plot import drawable
 from tabveil.report.words import amount, duration, few, percent, size
 from test_secrets import LITTLE, exact_counts, hits, private_frame
@@ -221,3 +222,49 @@ def test_the_page_says_how_sure_one_can_be(model: tv.RAPpp) -> None:
     assert set(grid.frame["rests on measured tables"]) <= {"yes", "partly", "no"}
     pairs = sure.coefficients(Evidence(model.release_))
     assert (pairs["width"] > 1.96 / 4000**0.5).all() and len(pairs)
+
+
+def test_long_names_of_columns_are_whole_below_a_map() -> None:
+    names = ["income_before_taxes_in_dollars", "hours_worked_in_a_usual_week"]
+    pairs = pd.DataFrame([(*names, 0.5)], columns=["first", "second", "dependence"])
+    below = heat_map(pairs, names).to_dict()["encoding"]["x"]["axis"]  # type: ignore[attr-defined]
+    assert below["labelLimit"] >= 8 * max(map(len, names))  # pixels
+
+
+def test_the_page_does_not_promise_more_than_was_seen(model: tv.RAPpp) -> None:
+    """Intervals are made to hold 95 times in 100; trials say how often they did."""
+    found = sure.section(Evidence(model.release_))
+    said = next(block.text for block in found.blocks if isinstance(block, Prose))
+    assert "made to hold it 95 times in 100" in said and "trials" in said
+    assert "a judgement, not a theorem" in said
+
+
+# -- bands from replicates -------------------------------------------------------------------------
+
+
+def test_a_page_without_replicates_has_no_bands_from_them(model: tv.RAPpp) -> None:
+    assert replicated.section(Evidence(model.release_)) is None
+
+
+def test_bands_of_columns_hold_the_noisy_shares_and_are_wider_than_sampling(
+    model: tv.RAPpp,
+) -> None:
+    evidence = Evidence(model.release_, replicates=6)
+    found = replicated.Bands(evidence)
+    bands, noisy = found.column("income"), evidence.column("income")
+    assert (bands["from"] < bands["share"]).all() and (bands["share"] < bands["to"]).all()
+    assert bands["share"].to_numpy() == pytest.approx(noisy["noisy"].to_numpy(), abs=0.05)
+    sampling = np.sqrt(bands["share"] * (1 - bands["share"]) / found.rows)
+    assert ((bands["to"] - bands["from"]) / 2 > 1.95 * sampling).all()
+
+
+def test_a_page_with_replicates_shows_every_column_and_pair(
+    model: tv.RAPpp, tmp_path: Path
+) -> None:
+    made = page(model.release_, replicates=3)
+    found = next(section for section in made.sections if section.anchor == "replicated")
+    columns, pairs = (block.frame for block in found.blocks if isinstance(block, Grid))
+    assert set(columns["column"]) == set(Evidence(model.release_).names)
+    assert len(pairs) == len(Evidence(model.release_).dependence)
+    made.save(tmp_path / "report.html")
+    assert "What replicates leave open" in (tmp_path / "report.html").read_text(encoding="utf-8")

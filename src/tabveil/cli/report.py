@@ -30,6 +30,9 @@ def report(
     test: Annotated[
         Path | None, typer.Option(help="Real rows kept aside, for models and privacy checks.")
     ] = None,
+    replicates: Annotated[
+        int, typer.Option(help="Also bands from so many replicates, such as 20; takes longer.")
+    ] = 0,
 ) -> None:
     """Write an offline page about a release, from noisy answers and synthetic rows alone.
 
@@ -42,11 +45,21 @@ def report(
             "The internal page needs real rows, and only the internal page may show them.",
             "Write --internal --real TRAIN together, or neither.",
         )
+    if replicates and (internal or replicates < 2):
+        raise InvalidInput(
+            "Bands from replicates are for the page that may be passed on, and take two or more.",
+            "Write e.g. --replicates 20, without --internal.",
+        )
     file = file or Path("internal-NOT-PRIVATE.html" if internal else "report.html")
     require_new(file)
     loaded = tv.load(release)
     with stage_bar(err) as watch:
-        (internal_page(loaded, real, test, watch) if internal else page(loaded, watch)).save(file)
+        made = (
+            internal_page(loaded, real, test, watch)
+            if internal
+            else page(loaded, watch, replicates=replicates)
+        )
+        made.save(file)
     if internal:
         warn_not_private()
     out.print(f"Wrote {file}. Open it in any browser; it needs no network.", markup=False)

@@ -4,9 +4,12 @@ See docs/proofs/inference.md for the derivation.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.sparse import csc_matrix, csr_matrix, diags
+from scipy.sparse.linalg import splu
 
 from tabveil.inference.pool import Known
 from tabveil.inference.rests import Rests
@@ -55,33 +58,69 @@ def allowance(measured: np.ndarray, columns: int) -> np.ndarray:
     return DOUBT**2 * (np.sqrt(1 - measured) if columns > 1 else np.ones_like(measured))
 
 
-def corrected(influence: np.ndarray, known: Known, people: float, columns: int) -> Correction:
-    """The correction of statistics with these influences, [rows, statistics], of a pool's rows.
+class Corrector:
+    """Corrects statistics by what is known about their columns.
 
-    With ψ the influence, D the memberships of rows in measured cells, g the gaps between noisy
-    shares and the pool's, and S the variance of the noise, it is bᵀg with the b that minimises
-    E(ψ − Db)² + bᵀSb / FREEDOM².
+    Rows are in few cells each, and runs of one column lie inside each other, so that matrices of
+    thousands of cells are nearly empty; each is factored once, for all statistics.
     """
-    members, rows = known.members, len(influence)
-    gram = np.asarray((members.T @ members).todense()) / rows
-    towards = np.asarray(members.T @ influence) / rows
-    expected = known.expected
-    noise = np.diag(known.variances + TINY) + known.total_variance * np.outer(expected, expected)
-    weights = solve(gram + noise / FREEDOM**2, towards, assume_a="pos")
-    left = influence - members @ weights
-    measured = _measured(influence, gram, towards)
-    return Correction(
-        shifts=weights.T @ (known.shares - expected),
-        noise=(weights * (noise @ weights)).sum(axis=0),
-        sampling=(influence**2).mean(axis=0) / people,
-        model=allowance(measured, columns) * (left**2).mean(axis=0),
-        measured=measured,
+
+    def __init__(self, known: Known, people: float) -> None:
+        self.known, self.people = known, people
+        self._rows = known.members.shape[0]
+        self._across = csr_matrix(known.members.T)
+        self._gram = self._across @ known.members / self._rows
+        self._variances = known.variances + TINY
+
+    def corrected(self, influence: np.ndarray, columns: int) -> Correction:
+        """The correction of statistics with these influences, [rows, statistics], of a pool's rows.
+
+        With ψ the influence, D the memberships of rows in measured cells, g the gaps between noisy
+        shares and the pool's, and S the variance of the noise, it is bᵀg with the b that minimises
+        E(ψ − Db)² + bᵀSb / FREEDOM².
+        """
+        towards = np.asarray(self._across @ influence) / self._rows
+        weights = self._weights(towards)
+        left = influence - self.known.members @ weights
+        measured = self._measured(influence, towards)
+        expected, total = self.known.expected, self.known.total_variance
+        own = (weights**2 * self._variances[:, None]).sum(axis=0)
+        return Correction(
+            shifts=weights.T @ (self.known.shares - expected),
+            noise=own + total * (expected @ weights) ** 2,
+            sampling=(influence**2).mean(axis=0) / self.people,
+            model=allowance(measured, columns) * (left**2).mean(axis=0),
+            measured=measured,
+        )
+
+    def _weights(self, towards: np.ndarray) -> np.ndarray:
+        """(G + S)⁻¹ times this, where S is a diagonal and t qqᵀ, by Sherman and Morrison."""
+        expected, by_total = self.known.expected, self.known.total_variance / FREEDOM**2
+        found, along = self._noisy.solve(towards), self._noisy.solve(expected)
+        back = by_total * (expected @ found) / (1 + by_total * (expected @ along))
+        return np.asarray(found - np.outer(along, back))
+
+    def _measured(self, influence: np.ndarray, towards: np.ndarray) -> np.ndarray:
+        """R² of each influence on the cells of measured tables."""
+        explained = (towards * self._free.solve(towards)).sum(axis=0)
+        whole = (influence**2).mean(axis=0)
+        share = np.divide(explained, whole, out=np.ones_like(whole), where=whole > 0)
+        return np.clip(share, 0.0, 1.0)
+
+    @cached_property
+    def _noisy(self) -> Any:
+        return _factored(self._gram, self._variances / FREEDOM**2)
+
+    @cached_property
+    def _free(self) -> Any:
+        return _factored(self._gram, np.full(len(self._variances), TINY))
+
+
+def _factored(gram: csr_matrix, more: np.ndarray) -> Any:
+    """The factors of a symmetric matrix with this added to its diagonal."""
+    return splu(
+        csc_matrix(gram + diags(more)),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
     )
-
-
-def _measured(influence: np.ndarray, gram: np.ndarray, towards: np.ndarray) -> np.ndarray:
-    """R² of each influence on the cells of measured tables."""
-    free = solve(gram + TINY * np.eye(len(gram)), towards, assume_a="sym")
-    explained = (towards * free).sum(axis=0)
-    whole = (influence**2).mean(axis=0)
-    return np.clip(np.divide(explained, whole, out=np.ones_like(whole), where=whole > 0), 0.0, 1.0)

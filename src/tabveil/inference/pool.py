@@ -32,10 +32,17 @@ class Known:
     variances: np.ndarray
     total_variance: float  # of the number of rows that counts were divided by, relative
 
-    @property
+    @cached_property
     def expected(self) -> np.ndarray:
         """The shares of the pool in these cells."""
         return np.asarray(self.members.mean(axis=0)).ravel()
+
+    def occupied(self) -> "Known":
+        """Only the cells that rows are in: others have nothing to correct."""
+        there = np.nonzero(self.expected)[0]
+        return Known(
+            self.members[:, there], self.shares[there], self.variances[there], self.total_variance
+        )
 
 
 @dataclass(frozen=True)

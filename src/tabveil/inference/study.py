@@ -11,9 +11,10 @@ from scipy.stats import norm
 
 from tabveil.errors import InvalidInput
 from tabveil.inference import statistics
-from tabveil.inference.correction import corrected
+from tabveil.inference.correction import Corrector
 from tabveil.inference.pool import Pool, counted_rows
-from tabveil.inference.rests import require_level, warn_of
+from tabveil.inference.quantiles import Distribution
+from tabveil.inference.rests import Rests, require_level, warn_of
 from tabveil.inference.statistics import Statistic
 from tabveil.release import Release, load
 
@@ -42,6 +43,7 @@ class Study:
         self.release = release if isinstance(release, Release) else load(release)
         self.level, self.population = level, population
         self.rows, self.seed = rows, seed
+        self._correctors: dict[frozenset[str], Corrector] = {}
 
     def means(self, column: str, *, by: str | None = None) -> pd.DataFrame:
         """The mean of a column of numbers, of all rows or within the groups of another column."""
@@ -105,6 +107,13 @@ class Study:
         wanted = int(np.clip(2 * counted_rows(self.release).rows, FEWEST, MOST))
         return Pool(self.release, self.rows or wanted, self.seed)
 
+    def _corrector(self, columns: frozenset[str]) -> Corrector:
+        """What was measured about these columns; kept for the next question about them."""
+        if columns not in self._correctors:
+            known = self.pool.known(columns).occupied()
+            self._correctors[columns] = Corrector(known, counted_rows(self.release).rows)
+        return self._correctors[columns]
+
     @property
     def _frame(self) -> pd.DataFrame:
         return self.pool.frame
@@ -114,18 +123,22 @@ class Study:
 
     def estimated(self, found: Statistic) -> pd.DataFrame:
         """Any statistic of `pool.frame` whose influence is known, corrected by noisy answers."""
-        people = counted_rows(self.release).rows
-        known = self.pool.known(found.columns)
-        correction = corrected(found.influence, known, people, len(found.columns))
-        deviations = correction.deviations(self.population)
-        wide = norm.ppf((1 + self.level) / 2)
+        wide = float(norm.ppf((1 + self.level) / 2))
+        corrector = self._corrector(found.columns)
+        correction = corrector.corrected(found.influence, len(found.columns))
+        deviations, rests = (
+            correction.deviations(self.population),
+            correction.rests(self.population),
+        )
         low, value, high = (
             found.read(correction.shifts + step * deviations) for step in (-wide, 0, wide)
         )
+        if found.ranked:
+            low, high, rests = self._crossed(found.ranked, corrector, wide)
+            value = np.clip(value, low, high)
         errors = (high - low) / (2 * wide)
         with np.errstate(divide="ignore", invalid="ignore"):
             p_values = 2 * norm.sf(np.abs(value / errors))
-        rests = correction.rests(self.population)
         warn_of(found.names, rests)
         return pd.DataFrame(
             {
@@ -139,3 +152,12 @@ class Study:
             },
             index=pd.Index(found.names, name="statistic"),
         )
+
+    def _crossed(
+        self, ranked: statistics.Ranked, corrector: Corrector, wide: float
+    ) -> tuple[np.ndarray, np.ndarray, list[Rests]]:
+        """The ends of intervals of quantiles, and on what these rest."""
+        distribution = Distribution(ranked, corrector, self.population)
+        found = [distribution.interval(level, wide) for level in ranked.levels.tolist()]
+        low, high, rests = zip(*found, strict=True) if found else ((), (), ())
+        return np.array(low), np.array(high), list(rests)

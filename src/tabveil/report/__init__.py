@@ -13,6 +13,7 @@ from tabveil.report import (
     guarantee,
     measured,
     pairs,
+    replicated,
     rules,
     sure,
     tasks,
@@ -23,8 +24,10 @@ from tabveil.report.page import Page, Section
 
 SECTIONS: list[Callable[[Evidence], Section | None]] = [
     part.section
-    for part in (about, guarantee, budget, columns, pairs, sure, tasks, measured, rules, cite)
-]
+    for part in (
+        about, guarantee, budget, columns, pairs, sure, replicated, tasks, measured, rules, cite
+    )
+]  # fmt: skip
 FOOTER = (
     "Made by tabveil. This page fetches nothing and sends nothing; everything in it is in this "
     "one file."
@@ -33,9 +36,9 @@ FOOTER = (
 NOT_PRIVATE = "NOT PRIVATE: computed from real rows without noise. For the owner's eyes only."
 
 
-def page(release: Release, watch: Watch = silent) -> Page:
+def page(release: Release, watch: Watch = silent, *, replicates: int = 0) -> Page:
     """The releasable page: noisy measurements and synthetic rows, nothing else."""
-    evidence = Evidence(release)
+    evidence = Evidence(release, replicates=replicates)
     private = bool(release.privacy.get("private", True))
     sections = []
     for done, build in enumerate(SECTIONS):

@@ -51,9 +51,12 @@ class Noisy:
 class Evidence:
     """Reads one release; draws the same synthetic rows every time. Nothing here sees a real row."""
 
-    def __init__(self, release: Release, rows: int = SAMPLE) -> None:
+    def __init__(
+        self, release: Release, rows: int | pa.Table = SAMPLE, *, replicates: int = 0
+    ) -> None:
         self.release = release
         self.codec = Codec(release.schema, release.groupings)
+        self.replicates = replicates  # to draw, for bands
         self._rows = rows
 
     @cached_property
@@ -64,6 +67,8 @@ class Evidence:
     @cached_property
     def arrow(self) -> pa.Table:
         """The same rows as values."""
+        if isinstance(self._rows, pa.Table):
+            return self._rows
         return self.release.sample(self._rows, seed=0, kind="arrow")
 
     @property
@@ -184,7 +189,7 @@ class Evidence:
 
     def column(self, name: str) -> pd.DataFrame:
         """A column as parts: noisy share, standard error, synthetic share; nan if not measured."""
-        side, noisy = self._shown(name), self.alone(name)
+        side, noisy = self.shown(name), self.alone(name)
         return pd.DataFrame(
             {
                 "part": [self._as_read(name, part) for part in side.parts],
@@ -201,7 +206,7 @@ class Evidence:
         """
         if name not in self.codec.domain.numerical:
             return None
-        side = self._shown(name)
+        side = self.shown(name)
         starts = [self._as_read(name, Interval(run.low, run.low)) for run in side.intervals]
         if len(starts) > 1 and side.intervals[0].low < side.intervals[0].high:
             starts = [f"{BELOW}{starts[1]}", *starts[1:-1], f"{FROM}{starts[-1]}"]
@@ -215,7 +220,7 @@ class Evidence:
     def _lines(self) -> dict[str, NumberLine]:
         return {name: c.line for name, c in self.release.schema.number_codecs.items()}
 
-    def _shown(self, name: str) -> ByColumn:
+    def shown(self, name: str) -> ByColumn:
         """The parts in which a column is shown: as it was measured, or evenly cut."""
         self.require(name)
         noisy = self.alone(name)

@@ -69,13 +69,14 @@ def heat_map(
 def square(frame: pd.DataFrame, names: list[str]) -> Any:
     """A rectangle for each pair of columns, to be coloured."""
     alt = altair()
-    labels = alt.Axis(labelOverlap=True, labelLimit=110, ticks=False, domain=False)
+    beside = alt.Axis(labelOverlap=True, labelLimit=110, ticks=False, domain=False)
+    below = alt.Axis(labelOverlap=True, labelLimit=300, ticks=False, domain=False)  # upright: room
     return (
         alt.Chart(frame)
         .mark_rect()
         .encode(
-            x=alt.X("first:N", sort=names, title=None, axis=labels.copy()),
-            y=alt.Y("second:N", sort=names, title=None, axis=labels.copy()),
+            x=alt.X("first:N", sort=names, title=None, axis=below),
+            y=alt.Y("second:N", sort=names, title=None, axis=beside),
         )
     )
 
