@@ -95,9 +95,7 @@ def grouped(codec: CategoryCodec, counts: np.ndarray, scale: float) -> Grouping:
     return Grouping(tuple(names), group, weights)
 
 
-def expected(
-    counts: Float[np.ndarray, " values"], scale: float
-) -> Float[np.ndarray, " values"]:
+def expected(counts: Float[np.ndarray, " values"], scale: float) -> Float[np.ndarray, " values"]:
     """Noisy counts as they are expected to be, where few values are common and many are rare.
 
     Small counts are mostly noise. If true ones fall off exponentially, with the mean that the noisy
