@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-
 CLEARLY = 3.0  # standard errors; a difference beyond them, as next to a spike, is kept as it is
 
 
