@@ -146,6 +146,14 @@ def test_results_lead_to_the_report_of_each_cell(tmp_path, tables, copy):
     assert (out / link).read_text() == "<html>\n"
 
 
+def test_tables_with_many_columns_get_no_report_unless_asked(tmp_path, tables, copy):
+    python_of("sdnist").write_text(STAND_IN.split("cp")[0])
+    experiment = Experiment.load(written(tmp_path, ASKED.replace("features = 10", "features = 24")))
+    out = bench(tmp_path, tables, "--sdnist", str(copy))
+    told = tidy(experiment, out)
+    assert told["report"].isna().all() and "k_marginal" in told["metric"].tolist()
+
+
 def test_a_copy_that_is_not_named_or_is_none_is_asked_for_before_any_cell_runs(
     tmp_path, tables, copy
 ):

@@ -119,6 +119,30 @@ def test_a_plan_is_json_and_lines_for_the_terminal() -> None:
     assert "Predicted mean error" in str(summary_tables(found)[-1])
 
 
+@pytest.mark.parametrize("targets", [[], CENSUS.schema().to_dict()["targets"]])
+def test_all_counts_of_cross_tables_in_a_plan_agree(targets: list[str]) -> None:
+    schema = CENSUS.schema().to_dict() | {"targets": targets}
+    plan = forecast(tv.Schema.from_dict(schema), 3.0, rows=100_000)
+    asked = {part.purpose: part.asked.split() for part in plan.spending}
+    together = int(asked["tables with targets"][0]) if targets else 0
+    chosen, _, candidates, *_ = (word.replace(",", "") for word in asked["choosing"])
+    assert plan.expected and plan.expected.measured == int(chosen) + together
+    assert plan.expected.candidates == int(candidates) + together
+    assert int(chosen) == int(asked["cross-tables"][1].replace(",", ""))
+
+
+def test_values_of_long_lists_are_counted_once_and_that_noise_is_foretold() -> None:
+    groups = {"north": list(range(200)), "south": list(range(200, 400))}
+    columns: dict[str, dict] = {
+        "place": {"type": "categorical", "values": list(range(400)), "groups": groups},
+        "sex": {"type": "categorical", "values": [0, 1]},
+    }
+    [place, sex] = forecast(
+        tv.Schema.from_dict({"columns": columns}), 1.0, rows=9000
+    ).expected.columns  # type: ignore[union-attr]
+    assert place.cells == 2 and place.error > 0.1 > 10 * sex.error
+
+
 def test_long_lists_and_units_are_planned_for() -> None:
     columns: dict[str, dict] = {
         "place": {"type": "categorical", "values": list(range(500))},

@@ -91,11 +91,11 @@ def test_without_noise_every_height_up_to_the_thin_ends_is_the_true_share(rho: F
         assert (np.diff(ranks.heights[column]) >= 0).all()
         truth = share_below(lattice, ranks, column, numbers)
         sure = slice(*np.searchsorted(truth, [0.05, 0.95]))
-        # Some rows are expected far out that noise would have hidden.
+        # Rows are expected far out, and differences smoothed, where noise would have hidden them.
         np.testing.assert_allclose(
-            ranks.heights[column][sure], truth[sure], rtol=0, atol=0.51 / GRID + 2 * scale / 5000
+            ranks.heights[column][sure], truth[sure], rtol=0, atol=0.51 / GRID + 8 * scale / 5000
         )
-        assert ranks.heights[column] == pytest.approx(truth, abs=0.01 + 2 * scale / 5000)
+        assert ranks.heights[column] == pytest.approx(truth, abs=0.01 + 8 * scale / 5000)
 
 
 def test_far_out_noise_does_not_add_up_to_rows() -> None:

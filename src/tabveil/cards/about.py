@@ -10,7 +10,7 @@ from tabveil.errors import InvalidInput, either
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 LARGEST = 1_000_000  # bytes of the file
-EMPTY = (None, "", [], "null", "~")  # ways to leave an answer open
+EMPTY: tuple[Any, ...] = (None, "", [], "null", "~")  # ways to leave an answer open
 OPEN: dict[str, str] = {
     "one_row": "Can one person have several rows? If so, is the promise made to people and not to "
     "single rows (see “Unit of privacy”)?",

@@ -6,7 +6,8 @@ the default preset and is empirical: its constants were fitted to eight releases
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -15,11 +16,11 @@ from rich.box import SIMPLE
 from rich.table import Table as Grid
 
 from tabveil.errors import InvalidInput
-from tabveil.fitting.grouping import grouping_cost, grouping_spending, widest
+from tabveil.fitting.grouping import grouping_cost, grouping_spending, large_columns, widest
 from tabveil.fitting.maps import maps_cost, maps_spending
 from tabveil.fitting.presets import Preset, Task, preset_named
 from tabveil.fitting.ranks import LEVELS
-from tabveil.fitting.spending import CountedColumn, Outlook
+from tabveil.fitting.spending import CountedColumn, Outlook, Purchase
 from tabveil.privacy import (
     Budget,
     Protection,
@@ -37,6 +38,7 @@ MEAN_OF_NOISE = math.sqrt(2 / math.pi)  # E|Z| of a standard normal Z
 # The error model. Errors are total variation:
 # the share of rows that would have to move to another cell.
 KEPT = 0.39  # of the noise in a single column; the rest is undone by what other tables say about it
+KEPT_IN_LISTS = 0.62  # likewise of each value of a long list, of which no other table speaks
 # times the share of rows in runs too thin to be cut further is what a number is off,
 UNRESOLVED = 1.7
 UNKNOWN = 0.25  # and no more, if hardly any run can be cut
@@ -191,10 +193,11 @@ def forecast(
         delta = preset.default_delta(public)
     rho = Budget(epsilon, delta).rho
     left = rho - maps_cost(schema, rho) - grouping_cost(schema, rho)
+    grouping = grouping_spending(schema, rho, protection)
     spending = preset.spending(Task(widest(schema), left, protection.relation), rows)
     purchases = (
         *maps_spending(schema, rho, protection),
-        *grouping_spending(schema, rho, protection),
+        *grouping,
         *spending.purchases,
     )
     return Forecast(
@@ -207,7 +210,11 @@ def forecast(
             SpendingForecast(p.purpose, p.asked, float(p.rho / rho), p.noise) for p in purchases
         ),
         rounds=spending.rounds,
-        expected=_expected(spending.outlook, rows) if spending.outlook else None,
+        expected=(
+            _expected(spending.outlook, rows, _within_groups(schema, grouping, rows))
+            if spending.outlook
+            else None
+        ),
     )
 
 
@@ -341,9 +348,20 @@ def _bottom_line(found: Expected, rounds: int) -> str:
     )
 
 
-def _expected(outlook: Outlook, rows: int) -> Expected:
+def _within_groups(schema: Schema, grouping: Sequence[Purchase], rows: int) -> dict[str, float]:
+    """How far columns with long lists are off beyond their groups: all values were counted once."""
+    noise = sum(part.noise or 0.0 for part in grouping) / rows
+    lists = {name: schema.categories[name].declared for name in large_columns(schema)}
+    return {name: min(0.5, KEPT_IN_LISTS * _raw(values, noise)) for name, values in lists.items()}
+
+
+def _expected(outlook: Outlook, rows: int, within_groups: Mapping[str, float]) -> Expected:
     """The models of error, memory and time."""
-    columns = tuple(_column(column, rows) for column in outlook.columns)
+    groups = (_column(column, rows) for column in outlook.columns)
+    columns = tuple(
+        replace(column, error=math.hypot(column.error, within_groups.get(column.name, 0.0)))
+        for column in groups
+    )
     return Expected(
         columns=columns,
         pairs=tuple(

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from tabveil.curator import Curator
 from tabveil.fitting.runs import Run, cut, points, spread, tails
+from tabveil.fitting.smoothing import smoothed
 from tabveil.fitting.spending import Purchase
 from tabveil.privacy import Protection
 from tabveil.queries.rows import GRID
@@ -200,6 +201,7 @@ class Refining:
     kept: float = 1.0  # how much of where counts differ from the public table, on the last level
     noise: float = 0.0  # in each of the wholes
     looks: list[Look] = field(default_factory=list)
+    size: int = 0  # ordinary points; special ones come after
 
     @classmethod
     def start(
@@ -215,7 +217,7 @@ class Refining:
         ordinary, special = cut(0, size, pieces, zero, AT_FIRST), points(size, every)
         parents = np.concatenate([np.zeros(len(ordinary), int), 1 + np.arange(len(special))])
         runs, whole = np.concatenate([ordinary, special]), np.array([float(total)])
-        return cls(runs, whole, parents, zero, public=public)
+        return cls(runs, whole, parents, zero, public=public, size=size)
 
     def doubts(self, counts: np.ndarray, scale: float, level: int) -> bool:
         """Whether the public table is further from these counts than noise can easily bring it.
@@ -236,6 +238,8 @@ class Refining:
             self.wholes = self._pooled(counts, scale)
         if self.public is not None:
             counts, self.kept = leaning(counts, self._foretold(level), scale)
+        elif level > 0:
+            counts = smoothed(counts, self._usual(), self.parents, scale)
         if level == 0:
             self.wholes = _adding_up(counts, self.parents, self.wholes.sum())
             ordinary = self.parents == 0
@@ -267,6 +271,26 @@ class Refining:
         trust = self.noise**2 / (self.noise**2 + noise_of_sums)
         sums = np.bincount(self.parents, counts)
         return onto_simplex(self.wholes + trust * (sums - self.wholes), self.wholes.sum())
+
+    def _usual(self) -> np.ndarray:
+        """How many rows parts hold if their wholes fall off as numbers usually do (`spread`)."""
+        lengths = (self.runs[:, 1] - self.runs[:, 0]).astype(float)
+        even = lengths / np.bincount(self.parents, lengths)[self.parents]
+        first = np.searchsorted(self.parents, np.arange(len(self.wholes)))
+        last = np.append(first[1:], len(self.runs)) - 1
+        between = zip(self.runs[first, 0].tolist(), self.runs[last, 1].tolist(), strict=True)
+        wholes = [(*ends, held) for ends, held in zip(between, self.wholes.tolist(), strict=True)]
+        runs = spread(
+            sorted([*(run for run in self.done if run[0] < self.size), *wholes]),
+            self.zero,
+            self.heard,
+        )
+        starts = [*(start for start, _, _ in runs), runs[-1][1]]
+        below = np.cumsum([0.0, *(held for _, _, held in runs)])
+        shares = np.diff(np.interp(self.runs, starts, below), axis=1)[:, 0]
+        of_whole = np.bincount(self.parents, shares)[self.parents]
+        shares = np.where(of_whole > 0, shares / np.maximum(of_whole, 1e-300), even)
+        return shares * self.wholes[self.parents]
 
     def _foretold(self, level: int) -> np.ndarray:
         """How many rows the public table expects in each run, given what is known of its whole."""

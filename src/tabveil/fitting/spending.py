@@ -76,17 +76,20 @@ def row_count(rho: Fraction, protection: Protection) -> tuple[Purchase, ...]:
 
 
 def rounds_of(
-    plan: Plan, families: Sequence[QueryFamily], protection: Protection
+    plan: Plan, families: Sequence[tuple[QueryFamily, int]], protection: Protection
 ) -> tuple[Purchase, ...]:
-    """What the rounds of a plan buy: the choice of queries, then counts of those of each family."""
+    """What the rounds of a plan buy: the choice of queries, then counts of those of each family.
+
+    Beside each family stands how many of its queries there are to choose from.
+    """
     choosing, chosen, counts = Fraction(0), [], []
-    for family in families:
+    for family, candidates in families:
         asks = [ask for ask in plan.asks if ask.family is family]
         if not asks:
             continue
         picks = sum(ask.picks for ask in asks)
         choosing += sum((ask.select for ask in asks), Fraction(0))
-        chosen.append(f"{picks:,} of {len(family):,} {family.name}")
+        chosen.append(f"{picks:,} of {candidates:,} {family.name}")
         # Rounds are nearly alike, so the noise of the first one stands for all.
         noise = protection.noise_of(asks[0].picks, asks[0].measure, family.cells_moved)
         measuring = sum((ask.measure for ask in asks), Fraction(0))

@@ -81,6 +81,13 @@ class Outline:
     with_targets: np.ndarray  # which ones these are; none where they would be mostly noise
     plan: Plan
 
+    def to_choose_from(self, pairs: Pairs) -> int:
+        """How many cross-tables the rounds choose from: those that nothing tells before."""
+        numbers = range(pairs.categorical, len(pairs.layout.columns)) if self.numbers else ()
+        given = [answer.picks for answer in self.given]
+        alone = pairs.alone([*self.columns, *numbers])
+        return len(pairs) - len(np.unique(np.concatenate([alone, self.with_targets, *given])))
+
     def room(self, pairs: Pairs) -> int:
         """How many cross-tables will be known at the end."""
         return self.known(pairs) + self.plan.room(pairs)
@@ -365,7 +372,7 @@ class Default:
                 crossed,
                 moved,
             ),
-            *rounds_of(outline.plan, (pairs,), protection),
+            *rounds_of(outline.plan, [(pairs, outline.to_choose_from(pairs))], protection),
         )
 
     def _outlook(

@@ -69,7 +69,7 @@ class Paper:
     def spending(self, task: Task, rows: int) -> Spending:
         """The row count, and what the epochs cost; how many rows there are changes nothing."""
         workload, plan = self._planned(task)
-        bought = rounds_of(plan, workload.families, task.protection)
+        bought = rounds_of(plan, [(f, len(f)) for f in workload.families], task.protection)
         return Spending((*row_count(plan.total, task.protection), *bought), len(plan.rounds))
 
     def __call__(self, curator: Curator, task: Task, watch: Watch) -> Result:
