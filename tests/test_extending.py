@@ -187,7 +187,7 @@ def test_a_new_type_of_column_is_tested_by_being_on_the_list(extended: Path) -> 
     said = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--collect-only", "-k", "letters", room[0]],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(extended)},
+        env={**os.environ, "PYTHONPATH": str(extended), "PYTEST_ADDOPTS": ""},  # -q twice is mute
         capture_output=True,
         text=True,
     )
