@@ -48,8 +48,7 @@ def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
     codec = Codec(tv.Schema.from_dict(SMALL))
     frame = codec.decode(random_table(codec.domain, 4000, seed=0)).to_pandas()
     steps = Annealing(8.0, stages=2, steps=3, tolerance=0.0)
-    effort = Effort(rows=40, between_rounds=steps, at_the_end=steps)
-    tiny = Default(rounds=2, by_size=0.0, effort=effort)  # all columns in one look
+    tiny = Default(rounds=2, effort=Effort(rows=40, between_rounds=steps, at_the_end=steps))
     model = tv.RAPpp(codec.schema, 1.0, preset=tiny, neighbours="substitute").fit(frame)
     found = forecast(codec.schema, 1.0, rows=4000, relation="substitute", preset=tiny)
     planned = {part.purpose: part.noise for part in found.spending}

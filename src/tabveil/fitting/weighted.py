@@ -39,7 +39,7 @@ NEARER = 0.4
 """From where to where, between the two, both are believed."""
 REFUTED = 400.0
 """How far apart, in squared standard errors, public rows and relaxed table must then have been."""
-BETWEEN_ROUNDS, AT_THE_END = 15, 30
+BETWEEN_ROUNDS, AT_THE_END = 10, 30
 """Steps of the optimiser; each begins where the last one ended."""
 BATCH = 4096
 MOST_TALLIED = 2**14  # rows that say what public rows expect of all cross-tables

@@ -83,9 +83,8 @@ class Outline:
 
     def to_choose_from(self, pairs: Pairs) -> int:
         """How many cross-tables the rounds choose from: those that nothing tells before."""
-        numbers = range(pairs.categorical, len(pairs.layout.columns)) if self.numbers else ()
         given = [answer.picks for answer in self.given]
-        alone = pairs.alone([*self.columns, *numbers])
+        alone = pairs.alone([*self.columns, *(pairs.categorical + self.numbers)])
         return len(pairs) - len(np.unique(np.concatenate([alone, self.with_targets, *given])))
 
     def room(self, pairs: Pairs) -> int:
