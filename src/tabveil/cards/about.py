@@ -97,7 +97,7 @@ class About(BaseModel):
             raise InvalidInput(f"{path} is not a file with answers about a release.", HINT)
         try:
             # Texts only: a `no`, a 1.0 or a date is an answer as it was written.
-            document = yaml.load(path.read_text(encoding="utf-8-sig"), yaml.BaseLoader)
+            document = yaml.BaseLoader(path.read_text(encoding="utf-8-sig")).get_single_data()
         except (yaml.YAMLError, UnicodeDecodeError):
             raise InvalidInput(
                 f"{path} is not valid YAML.", "Check indentation, and quote odd texts."
