@@ -61,9 +61,10 @@ class Pairs(QueryFamily):
 
     def alone(self, columns: Iterable[int]) -> np.ndarray:
         """The queries that count these columns on their own."""
-        queries = enumerate(self.layout.queries)
-        places = {query.one: place for place, query in queries if query.alone}
-        return np.array([places[column] for column in columns], int)
+        one, other, _ = self.layout.asked
+        places = np.flatnonzero(one == other)
+        of_column = dict(zip(one[places].tolist(), places.tolist(), strict=True))
+        return np.array([of_column[column] for column in columns], int)
 
     def columns_of(self, query: Query) -> list[CutColumn]:
         """The columns of a query, in the order in which its cells are laid out."""
