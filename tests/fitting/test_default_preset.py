@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import tabveil as tv
 from noises import Wild
 from samples import SMALL, curator_of, random_table
+from tabveil.audit.attacks.density import EVERY_TABLE
 from tabveil.curator import TableCount
 from tabveil.fitting.presets import Default, Effort, Task
 from tabveil.fitting.presets.default import Share, soft_rows
@@ -100,6 +101,26 @@ def test_single_columns_get_more_where_noise_is_strong_within_limits(
     cost = share.of(task, columns, total)
     assert cost == 0 if columns == 0 else rho / 10 <= cost <= rho * 3 / 10
     assert share.of(task, columns, 2 * total) <= cost
+
+
+@given(rho=st.fractions(min_value=Fraction(1, 10**9), max_value=100), total=st.integers(1, 10**10))
+@pytest.mark.parametrize("preset", [Default(), EVERY_TABLE], ids=["default", "density attack"])
+def test_the_rounds_have_something_to_spend_whatever_number_of_rows_is_counted(
+    preset: Default, rho: Fraction, total: int
+) -> None:
+    task = Task(tv.Schema.from_dict(SHAPES["one column of each kind"]), rho)
+    measured = (
+        preset.count_cost(task)
+        + preset.ranks_cost(task, total)
+        + preset.alone_share.of(task, 1, total)
+        + rho * preset.targets_share
+    )
+    assert measured < rho
+
+
+def test_shares_that_leave_nothing_for_the_rounds_are_refused() -> None:
+    with pytest.raises(tv.InvalidInput, match=r"come to 1\.14 of the budget"):
+        Default(targets_share=Fraction(60, 100))
 
 
 def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:

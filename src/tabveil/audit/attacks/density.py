@@ -42,7 +42,7 @@ SOME_STEPS = Annealing(8.0, stages=3, steps=30, tolerance=0.0, learning_rate=0.1
 # Cross-tables of targets are all measured, however noisy: without noise they pin so few rows down,
 # if every error counts and rows may know all they can.
 EVERY_TABLE = Default(
-    targets_share=Fraction(60, 100),
+    targets_share=Fraction(45, 100),
     most_noise=math.inf,
     rounds=1,
     price=0.0,

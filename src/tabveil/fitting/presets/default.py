@@ -150,6 +150,16 @@ class Default:
 
     takes_public: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        """Refuse shares that may leave nothing to choose with, whatever the number of rows is."""
+        counted = max(self.count_share, self.public_count_share)
+        shares = counted + self.ranks_share.most + self.alone_share.most + self.targets_share
+        if shares >= 1:
+            raise InvalidInput(
+                f"The shares of the default preset come to {float(shares):g} of the budget.",
+                "Let them leave something for the cross-tables that rounds choose.",
+            )
+
     def check(self, domain: Domain) -> None:
         """Refuse a schema whose cross-tables would not fit into memory."""
         needed = self.memory(domain)
