@@ -21,6 +21,7 @@ COLUMNS: dict[str, Any] = {
     "age": {"type": "numerical", "min": 0, "max": 99, "decimals": 0},
 }
 TOTAL = 10_000
+NOISE = 0.1  # in a share
 
 
 def pool(rows: int = 600, sources: int = 1, seed: int = 0) -> Pool:
@@ -58,7 +59,7 @@ def test_weights_agree_with_answers_that_hardly_carry_noise() -> None:
     rows = pool()
     wanted = np.array([0.7, 0.2, 0.1])
     [pick] = rows.pairs.alone([1])
-    start = WeightedRows.start(rows, TOTAL, 0.0)
+    start = WeightedRows.start(rows, TOTAL, 0.0, NOISE)
     found = start.learnt([answer(rows, pick, wanted)], rows.tally(start.weights)).settled()
     np.testing.assert_allclose(shares_of(rows, found.weights, pick), wanted, atol=2e-3)
     assert np.isclose(found.weights.sum(), 1) and (found.weights > 0).all()
@@ -67,7 +68,7 @@ def test_weights_agree_with_answers_that_hardly_carry_noise() -> None:
 def test_what_no_answer_speaks_of_stays_as_in_the_public_table() -> None:
     rows = pool(30_000)
     sex, town = rows.pairs.alone([0, 1])
-    start = WeightedRows.start(rows, TOTAL, 0.0)
+    start = WeightedRows.start(rows, TOTAL, 0.0, NOISE)
     told = [answer(rows, town, np.array([0.8, 0.1, 0.1]))]
     found = start.learnt(told, rows.tally(start.weights))
     before, after = (shares_of(rows, w, sex) for w in (start.weights, found.weights))
@@ -112,7 +113,7 @@ def test_of_several_public_tables_the_one_that_is_alike_takes_part_most() -> Non
     codes[rows.source == 1, 1] = 2  # everybody in town c
     rows = Pool(rows.pairs, rows.domain, rows.ranks, Table(codes, rows.rows.numbers), rows.source)
     [town] = rows.pairs.alone([1])
-    start = WeightedRows.start(rows, TOTAL, 0.0)
+    start = WeightedRows.start(rows, TOTAL, 0.0, NOISE)
     told = [answer(rows, town, np.full(3, 1 / 3), scale=100.0)]
     found = start.learnt(told, rows.tally(start.weights))
     assert found.weights[rows.source == 0].sum() > 0.9
@@ -121,7 +122,7 @@ def test_of_several_public_tables_the_one_that_is_alike_takes_part_most() -> Non
 @pytest.mark.parametrize(("towards", "trusted"), [("public", 1.0), ("relaxed", 0.0)])
 def test_whoever_foretells_answers_better_is_trusted(towards: str, trusted: float) -> None:
     rows = pool(4000)
-    start = WeightedRows.start(rows, TOTAL, 0.0)
+    start = WeightedRows.start(rows, TOTAL, 0.0, NOISE)
     public, relaxed = rows.tally(start.weights), rows.tally(_tilted_by_sex(rows))
     truth = public if towards == "public" else relaxed
     [sex] = rows.pairs.alone([0])
@@ -131,13 +132,25 @@ def test_whoever_foretells_answers_better_is_trusted(towards: str, trusted: floa
 
 
 def test_a_public_table_is_believed_until_something_speaks_against_it() -> None:
-    assert WeightedRows.start(pool(), TOTAL, 0.0).trust == 1.0
+    assert WeightedRows.start(pool(), TOTAL, 0.0, NOISE).trust == 1.0
+
+
+@pytest.mark.parametrize(("noise", "heard"), [(0.001, False), (0.1, True)])
+def test_public_rows_have_a_say_in_what_is_asked_where_noise_is_strong(
+    noise: float, heard: bool
+) -> None:
+    rows = pool(4000)
+    found = WeightedRows.start(rows, TOTAL, 0.0, noise)
+    relaxed = rows.tally(_tilted_by_sex(rows))
+    np.testing.assert_allclose(
+        found.blended(relaxed), rows.tally(found.weights) if heard else relaxed
+    )
 
 
 def test_the_number_of_rows_is_told_by_tables_too() -> None:
     rows = pool()
     [town] = rows.pairs.alone([1])
-    start = WeightedRows.start(rows, TOTAL // 2, count_noise=5000.0)
+    start = WeightedRows.start(rows, TOTAL // 2, count_noise=5000.0, noise=NOISE)
     told = [answer(rows, town, np.full(3, 1 / 3), scale=10.0)]
     found = start.learnt(told, rows.tally(start.weights))
     assert found.total == pytest.approx(TOTAL, rel=0.01)

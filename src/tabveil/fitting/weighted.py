@@ -39,6 +39,8 @@ NEARER = 0.4
 """From where to where, between the two, both are believed."""
 REFUTED = 400.0
 """How far apart, in squared standard errors, public rows and relaxed table must then have been."""
+USUALLY_OFF = (0.05 / USUAL) ** 0.5
+"""How far a usual public table is off in the share of a cell that one row in twenty is in."""
 BETWEEN_ROUNDS, AT_THE_END = 10, 30
 """Steps of the optimiser; each begins where the last one ended."""
 BATCH = 4096
@@ -195,6 +197,7 @@ class WeightedRows:
     pool: Pool
     counted: int  # rows
     count_noise: float  # of that number; none where it is public
+    noise: float  # in a share of the cross-tables to come
     answers: tuple[Answer, ...] = ()
     weights: Float[np.ndarray, " rows"] = field(default_factory=lambda: np.zeros(0))
     agreed: float = 0.0  # how far answers were from the relaxed table towards these rows
@@ -202,10 +205,10 @@ class WeightedRows:
     pulls: Float[np.ndarray, " cells"] = field(default_factory=lambda: np.zeros(0))  # of answers
 
     @classmethod
-    def start(cls, pool: Pool, counted: int, count_noise: float) -> "WeightedRows":
+    def start(cls, pool: Pool, counted: int, count_noise: float, noise: float) -> "WeightedRows":
         """Every public table alike, every row of one alike."""
         even = _even(pool.source, np.ones(pool.source.max() + 1))
-        return cls(pool, counted, count_noise, weights=even)
+        return cls(pool, counted, count_noise, noise, weights=even)
 
     @cached_property
     def total(self) -> float:
@@ -222,10 +225,13 @@ class WeightedRows:
         return float(place**2 * (3 - 2 * place))
 
     def blended(self, relaxed: np.ndarray) -> np.ndarray:
-        """What is expected of all cells, by the `relaxed` table and by these rows."""
-        if self.trust == 0:
-            return relaxed
-        return (1 - self.trust) * relaxed + self.trust * self.pool.tally(self.weights)
+        """What is expected of all cells, by the `relaxed` table and by these rows.
+
+        Where answers are more exact than a public table could be, the relaxed table will learn
+        from them what these rows know, and what it lacks is asked for.
+        """
+        say = self.trust * np.clip(2 * self.noise / USUALLY_OFF - 1, 0.0, 1.0)
+        return relaxed if say == 0 else (1 - say) * relaxed + say * self.pool.tally(self.weights)
 
     def learnt(self, answers: Sequence[Answer], relaxed: np.ndarray) -> "WeightedRows":
         """With some more answers, of which the `relaxed` table had expected these shares."""

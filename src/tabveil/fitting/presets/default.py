@@ -230,7 +230,7 @@ class Default:
         beside = None
         if public is not None:
             pool = public.pool(pairs, ranks, counts, task.seed)
-            beside = WeightedRows.start(pool, total, self.count_noise(task))
+            beside = WeightedRows.start(pool, total, self.count_noise(task), noise_share)
         softness = self.price * noise_share
         rounds = len(plan.rounds) + 1  # and the last projection
         rehearsal.join()
