@@ -35,7 +35,7 @@ from tabveil.sources.checking import check
 from tabveil.tables.table import Codec, Table
 
 CANARY = "CANARY"
-SECONDS = 2  # of processor time for one table
+SECONDS = 5  # of processor time for one table, the collection of garbage in a long run included
 SCHEMAS = {name: Schema(columns={"x": rule}) for name, rule in LEARNT.items()}
 ARROW = {name: cells for name, cells in arrow_arrays().items() if len(cells)}
 PANDAS = pandas_columns()
