@@ -354,7 +354,7 @@ def release_of(
         kind=rows.source.kind,
         types=rows.source.types(schema),
         groupings=groupings,
-    )
+    ).foreseeing_repair()
 
 
 def _charges(door: Door) -> Iterable[dict[str, Any]]:

@@ -4,7 +4,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +39,7 @@ STRUCTURE_ONLY = (
     "code, not for results."
 )
 REFERENCE = 20_000  # synthetic rows that say which value a column determines
+REPAIRED, TURNS = 2**15, 3  # synthetic rows that show what repair does, and how often it is asked
 
 
 class Version(NamedTuple):
@@ -115,9 +116,7 @@ class Release:
             )
         if wanted:
             rake(chances, wanted)
-        repair = Repair(self.schema, claims_of(conditions, self.schema))
-        if any(isinstance(rule.claim, Determines) for rule in repair.constraints):
-            repair.learn(self._drawn(REFERENCE, self._chances(()), np.random.default_rng(0)))
+        repair = self._repair(conditions)
 
         # Rows of one sort, or of other shares, have other totals.
         totals = () if conditions or wanted or at_least > 1 else self.schema.parsed_totals
@@ -143,6 +142,58 @@ class Release:
     def effective_rows(self, where: Mapping[str, Any] | None = None) -> float:
         """How many of the relaxed rows a condition leaves, counted by their weights: (Σw)²/Σw²."""
         return self._chances(conditions_of(where, self.schema)).effective_rows
+
+    def foreseeing_repair(self) -> "Release":
+        """The same with other shares of single columns: those that repair makes into these.
+
+        Rows that break a constraint are mended when they are drawn. That moves shares, of what is
+        missing most of all.
+        """
+        if not self.schema.parsed_constraints:
+            return self
+        found, wanted = self, np.zeros(0)
+        for _ in range(TURNS):
+            before, after = found._before_and_after_repair()
+            wanted = wanted if len(wanted) else before
+            factors = np.clip((wanted + 1 / REPAIRED) / (after + 1 / REPAIRED), 0.5, 2.0)
+            found = replace(found, probabilities=found._scaled(factors))
+        return found
+
+    def _before_and_after_repair(self) -> list[Float[np.ndarray, " cells"]]:
+        """How often each category comes among the same rows, as drawn and as repaired."""
+        random, chances = np.random.default_rng(0), self._chances(())
+        domain = chances.codec.domain
+
+        def more(rows: int) -> Table:
+            return self._drawn(rows, chances, random)
+
+        drawn = more(REPAIRED)
+        mended = repaired(drawn, self._repair(()), random, more)
+        grouped = (chances.codec.grouped(table) for table in (drawn, mended))
+        return [
+            np.concatenate(
+                [
+                    np.bincount(codes, minlength=size) / REPAIRED
+                    for codes, size in zip(table.codes.T, domain.sizes, strict=True)
+                ]
+            )
+            for table in grouped
+        ]
+
+    def _scaled(self, factors: Float[np.ndarray, " cells"]) -> Float[np.ndarray, "cells relaxed"]:
+        """Every row's chances times these, and again adding up to one on each axis."""
+        chances = self.probabilities * factors[:, None].astype(np.float32)
+        domain = self._chances(()).codec.domain
+        for offset, size in zip(domain.offsets, domain.sizes, strict=True):
+            chances[offset : offset + size] /= chances[offset : offset + size].sum(axis=0)
+        return chances
+
+    def _repair(self, conditions: tuple[Condition, ...]) -> Repair:
+        """The repair of what breaks a constraint, or a condition."""
+        repair = Repair(self.schema, claims_of(conditions, self.schema))
+        if any(isinstance(rule.claim, Determines) for rule in repair.constraints):
+            repair.learn(self._drawn(REFERENCE, self._chances(()), np.random.default_rng(0)))
+        return repair
 
     def _chances(self, conditions: tuple[Condition, ...]) -> Chances:
         codec = Codec(self.schema, self.groupings)

@@ -216,6 +216,14 @@ class Codec:
         ]
         return Table(table.codes, _side_by_side(numbers, table.rows, np.float64))
 
+    def grouped(self, table: Table) -> Table:
+        """The same rows, each value as the code of its group."""
+        codes = table.codes.copy()
+        for place, name in enumerate(self._categories):
+            if name in self.groupings:
+                codes[:, place] = self.groupings[name].group[codes[:, place]]
+        return Table(codes, table.numbers)
+
     def ungrouped(
         self, table: Table, random: np.random.Generator, allowed: Mapping[str, NDArray[np.bool_]]
     ) -> Table:
