@@ -15,7 +15,15 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 PARTS = {"src", "tests", "docs", "examples", "benchmarks", "conda", "adapters"}
-FILES = {"CITATION.cff", "LICENSE", "Makefile", "PKG-INFO", "mkdocs.yml", "pyproject.toml"}
+FILES = {
+    "CITATION.cff",
+    "Containerfile",
+    "LICENSE",
+    "Makefile",
+    "PKG-INFO",
+    "mkdocs.yml",
+    "pyproject.toml",
+}
 FILES |= {"constraints.txt", "constraints-lowest.txt", "constraints-newest.txt"}
 
 
