@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 from scipy.stats import t as student
 
 from tabveil.errors import InvalidInput
@@ -19,6 +20,26 @@ TINY = 1e-300  # instead of no variance at all
 MANY = 1e6  # of which more make no difference
 
 Function = Callable[[Any], Any]
+
+
+class Combined(NamedTuple):
+    """Rubin's rules: what replicates say together, and how sure that is."""
+
+    centre: np.ndarray
+    variance: np.ndarray
+    freedom: np.ndarray  # degrees of it
+
+    @classmethod
+    def of(cls, found: Float[np.ndarray, "replicates values"], within: Any) -> "Combined":
+        """Values by replicate, each with a variance of its own `within` one."""
+        count = len(found)
+        between = np.maximum((1 + 1 / count) * found.var(axis=0, ddof=1), TINY)
+        freedom = (count - 1) * (1 + np.minimum(within / between, MANY)) ** 2
+        return cls(found.mean(axis=0), within + between, freedom)
+
+    def wide(self, level: float) -> np.ndarray:
+        """Half the width of an interval."""
+        return np.asarray(student.ppf((1 + level) / 2, self.freedom) * np.sqrt(self.variance))
 
 
 def estimate(
@@ -39,17 +60,13 @@ def estimate(
     """
     require_level(level)
     tried = Tried(replicates, statistic, resamples, np.random.default_rng(seed))
-    found, count = tried.values, len(replicates)
     columns, sampling = tried.columns(), tried.sampling()
     measured = tried.measured(columns, sampling)
-    between = np.maximum((1 + 1 / count) * found.var(axis=0, ddof=1), TINY)
     left = len(tried.frames[0]) * sampling * (1 - measured)
     model = allowance(measured, len(columns)) * left
-    within = model + (sampling if population else 0.0)
-    freedom = (count - 1) * (1 + np.minimum(within / between, MANY)) ** 2
-    centre, error = found.mean(axis=0), np.sqrt(within + between)
-    wide = student.ppf((1 + level) / 2, freedom) * error
-    parts = model / (within + between)
+    combined = Combined.of(tried.values, model + (sampling if population else 0.0))
+    centre, error, wide = combined.centre, np.sqrt(combined.variance), combined.wide(level)
+    parts = model / combined.variance
     rests = [Rests.of(*both) for both in zip(measured.tolist(), parts.tolist(), strict=True)]
     warn_of(tried.names, rests)
     return pd.DataFrame(
@@ -58,8 +75,8 @@ def estimate(
             "standard_error": error,
             "low": centre - wide,
             "high": centre + wide,
-            "degrees_of_freedom": freedom,
-            "p_value": 2 * student.sf(np.abs(centre) / error, freedom),
+            "degrees_of_freedom": combined.freedom,
+            "p_value": 2 * student.sf(np.abs(centre) / error, combined.freedom),
             "rests_on_measured": [r.value for r in rests],
         },
         index=pd.Index(tried.names, name="statistic"),

@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
+from tabveil.inference.combining import Combined
 from tabveil.inference.replicates import draw
 from tabveil.report.evidence import Evidence
 from tabveil.report.page import Block, Chart, Grid, Prose, Section
@@ -48,8 +48,8 @@ class Bands:
     """Replicates of a release, each read as its synthetic rows are."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self.evidence, self.count = evidence, evidence.replicates
-        drawn = draw(evidence.release, self.count, seed=0)
+        self.evidence = evidence
+        drawn = draw(evidence.release, evidence.replicates, seed=0)
         self.rows = drawn.tables[0].num_rows
         self._tables = [Evidence(evidence.release, table) for table in drawn.tables]
 
@@ -58,10 +58,7 @@ class Bands:
         side = self.evidence.shown(name)
         found = np.stack([table.shares([side]) for table in self._tables])
         centre = found.mean(axis=0)
-        between = (1 + 1 / self.count) * found.var(axis=0, ddof=1)
-        within = centre * (1 - centre) / self.rows
-        freedom = (self.count - 1) * (1 + within / np.maximum(between, 1e-12)) ** 2
-        wide = student.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(within + between)
+        wide = Combined.of(found, centre * (1 - centre) / self.rows).wide(LEVEL)
         ends = np.clip([centre - wide, centre + wide], 0, 1)
         return pd.DataFrame({"share": centre, "from": ends[0], "to": ends[1]})
 
@@ -70,9 +67,9 @@ class Bands:
         """Cramér's V of all pairs, and half the width of a band for what noise leaves open."""
         found = [table.dependence for table in self._tables]
         values = np.stack([one["dependence"].to_numpy() for one in found])
-        times = student.ppf((1 + LEVEL) / 2, self.count - 1) * np.sqrt(1 + 1 / self.count)
+        combined = Combined.of(values, 0.0)
         return found[0][["first", "second"]].assign(
-            dependence=values.mean(axis=0), width=times * values.std(axis=0, ddof=1)
+            dependence=combined.centre, width=combined.wide(LEVEL)
         )
 
 
