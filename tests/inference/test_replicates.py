@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,12 +85,20 @@ def test_a_function_may_give_several_values(made: Replicates) -> None:
 def test_a_function_of_columns_that_nobody_measured_together_is_warned_of(
     made: Replicates,
 ) -> None:
-    apart = Replicates(
-        made.tables, made.schema, {k: runs for k, runs in made.cuts.items() if len(k) == 1}
-    )
+    apart = replace(made, cuts={k: runs for k, runs in made.cuts.items() if len(k) == 1})
     with pytest.warns(ModelWarning):
         found = estimate(apart, lambda t: t["age"].corr(t["wage"])).iloc[0]
     assert found["rests_on_measured"] == "no" and found["standard_error"] > 0.2
+
+
+def test_whom_noise_may_hide_far_out_widens_what_moves_with_it(made: Replicates) -> None:
+    hiding = replace(made, hidden={"wage": 0.01, "age": 0.0})
+    for column, factor in (("wage", 3), ("age", 1)):
+        before, after = (
+            estimate(tables, lambda t, c=column: t[c].mean())["standard_error"].iloc[0]
+            for tables in (replace(made, hidden={}), hiding)
+        )
+        assert (after > factor * before) if factor > 1 else (after == pytest.approx(before))
 
 
 def test_a_function_that_gives_no_number_is_refused(made: Replicates) -> None:
@@ -105,7 +114,7 @@ def test_what_is_written_is_read_back(release: Release, tmp_path: Path, suffix: 
     drawn = draw(release, 2, seed=1)
     drawn.save(tmp_path / "made", suffix)
     loaded, kept = load(tmp_path / "made"), drawn.as_frames("pandas")
-    assert loaded.cuts == kept.cuts
+    assert loaded.cuts == kept.cuts and loaded.hidden == kept.hidden == drawn.hidden
     for one, other in zip(loaded.tables, kept.tables, strict=True):
         pd.testing.assert_frame_equal(one, other, check_dtype=False)
     about = json.loads((tmp_path / "made" / "replicates.json").read_text(encoding="utf-8"))

@@ -13,10 +13,10 @@ from scipy.sparse import csr_matrix
 from inference_people import PEOPLE, fitted, people
 from tabveil.errors import InvalidInput
 from tabveil.inference import ModelWarning, Study
-from tabveil.inference.correction import FREEDOM, TINY, Corrector
+from tabveil.inference.correction import DOUBT, FREEDOM, TINY, Corrector, hidden
 from tabveil.inference.pool import Known, Pool, counted_rows
 from tabveil.inference.quantiles import Distribution
-from tabveil.inference.statistics import Ranked, linear, quantiles, shares
+from tabveil.inference.statistics import Ranked, linear, mean, quantiles, shares
 from tabveil.release import Release
 
 STORED = Path(__file__).parents[1] / "release" / "stored"
@@ -141,6 +141,30 @@ def test_where_nothing_was_measured_all_is_model() -> None:
     influence -= inside @ (inside.T @ influence / 500)  # the cells know nothing of it
     found = Corrector(known_halves((0.7, 0.3), 1e-6), 100).corrected(influence, columns=1)
     assert found.measured == pytest.approx([0.0], abs=1e-6) and found.shifts == pytest.approx([0])
+
+
+def test_whom_noise_may_hide_far_out_counts_for_means_and_not_for_quantiles(
+    release: Release,
+) -> None:
+    hiding, open_to_sight = Study(release), Study(release)
+    hiding.hidden, open_to_sight.hidden = {"wage": 0.01}, {}
+    for column, more, rests in (("wage", 0.01, "partly"), ("age", 0.0, "yes")):
+        [line], [other] = (s.means(column).to_dict("records") for s in (hiding, open_to_sight))
+        moved = more * (mean(hiding.pool.frame, column).influence ** 2).mean()
+        whole = np.sqrt(other["standard_error"] ** 2 + moved)
+        assert line["standard_error"] == pytest.approx(whole)
+        assert line["estimate"] == other["estimate"] and line["rests_on_measured"] == rests
+    assert hiding.quantiles("wage").equals(open_to_sight.quantiles("wage"))
+
+
+def test_noise_hides_people_only_where_hardly_any_row_is(study: Study) -> None:
+    [first] = [part for part in study.pool.parts(["age"]) if part.runs][:1]
+    shares = np.asarray(study.pool.members(first).mean(axis=0)).ravel()
+    thin = DOUBT**2 * shares.min()
+    for variance, some in ((0.9 * thin, False), (1.1 * thin, True)):
+        noisy = Pool(study.release, study.pool.rows)
+        noisy.parts = lambda columns, v=variance: [replace(first, variance=v * first.total**2)]
+        assert (hidden(noisy)["age"] > 0) == some
 
 
 def test_the_correction_solves_what_it_says(study: Study) -> None:

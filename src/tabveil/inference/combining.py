@@ -62,8 +62,9 @@ def estimate(
     tried = Tried(replicates, statistic, resamples, np.random.default_rng(seed))
     columns, sampling = tried.columns(), tried.sampling()
     measured = tried.measured(columns, sampling)
-    left = len(tried.frames[0]) * sampling * (1 - measured)
-    model = allowance(measured, len(columns)) * left
+    spread = len(tried.frames[0]) * sampling
+    hidden = max((replicates.hidden.get(column, 0.0) for column in columns), default=0.0)
+    model = (allowance(measured, len(columns)) * (1 - measured) + hidden) * spread
     combined = Combined.of(tried.values, model + (sampling if population else 0.0))
     centre, error, wide = combined.centre, np.sqrt(combined.variance), combined.wide(level)
     parts = model / combined.variance

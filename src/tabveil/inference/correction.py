@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags
 from scipy.sparse.linalg import splu
 
-from tabveil.inference.pool import Known
+from tabveil.inference.pool import Known, Pool
 from tabveil.inference.rests import Rests
 
 DOUBT = 0.5
@@ -58,6 +58,32 @@ def allowance(measured: np.ndarray, columns: int) -> np.ndarray:
     return DOUBT**2 * (np.sqrt(1 - measured) if columns > 1 else np.ones_like(measured))
 
 
+def hidden(pool: Pool) -> dict[str, float]:
+    """For each number, the variance in its mean of people whom noise may hide far out.
+
+    In units of the column's own variance. Where a run holds hardly any synthetic rows, answers are
+    not heard above their noise, and the model's doubt about them is next to nothing.
+    """
+    return {column: _hidden(pool, column) for column in pool.release.schema.numbers}
+
+
+def _hidden(pool: Pool, column: str) -> float:
+    numbers = pool.numbers[column]
+    numbers = numbers[~pool.frame[column].isna().to_numpy()]
+    runs = [part for part in pool.parts([column]) if part.runs]
+    if not runs or not numbers.std() > 0:
+        return 0.0
+    first = max(runs, key=lambda part: sum(run.high - run.low for run in part.sides[0].intervals))
+    middles = [
+        numbers.mean() if isinstance(run, str) else (run.low + run.high) / 2
+        for run in first.sides[0].parts
+    ]
+    far = (np.array(middles) - numbers.mean()) / numbers.std()
+    held = np.asarray(pool.members(first).mean(axis=0)).ravel()
+    beyond_doubt = np.maximum(first.variance / first.total**2 - DOUBT**2 * held, 0.0)
+    return float(far**2 @ beyond_doubt)
+
+
 class Corrector:
     """Corrects statistics by what is known about their columns.
 
@@ -65,15 +91,17 @@ class Corrector:
     thousands of cells are nearly empty; each is factored once, for all statistics.
     """
 
-    def __init__(self, known: Known, people: float) -> None:
-        self.known, self.people = known, people
+    def __init__(self, known: Known, people: float, hidden: float = 0.0) -> None:
+        self.known, self.people, self.hidden = known, people, hidden
         self._rows = known.members.shape[0]
         self._across = csr_matrix(known.members.T)
         self._gram = self._across @ known.members / self._rows
         self._variances = known.variances + TINY
 
-    def corrected(self, influence: np.ndarray, columns: int) -> Correction:
+    def corrected(self, influence: np.ndarray, columns: int, bounded: bool = False) -> Correction:
         """The correction of statistics with these influences, [rows, statistics], of a pool's rows.
+
+        People whom noise hides far out can move all but `bounded` ones.
 
         With ψ the influence, D the memberships of rows in measured cells, g the gaps between noisy
         shares and the pool's, and S the variance of the noise, it is bᵀg with the b that minimises
@@ -89,7 +117,8 @@ class Corrector:
             shifts=weights.T @ (self.known.shares - expected),
             noise=own + total * (expected @ weights) ** 2,
             sampling=(influence**2).mean(axis=0) / self.people,
-            model=allowance(measured, columns) * (left**2).mean(axis=0),
+            model=allowance(measured, columns) * (left**2).mean(axis=0)
+            + (0.0 if bounded else self.hidden) * (influence**2).mean(axis=0),
             measured=measured,
         )
 

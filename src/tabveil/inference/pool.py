@@ -102,6 +102,11 @@ class Pool:
         found: pd.DataFrame = as_kind(self.arrow, "pandas", self.release.schema, self.release.types)
         return found
 
+    @cached_property
+    def numbers(self) -> dict[str, np.ndarray]:
+        """The cells of every column of numbers, as such."""
+        return dict(zip(self._grouped.domain.numerical, self._table.numbers.T, strict=True))
+
     def known(self, columns: Collection[str] | None = None) -> Known:
         """All that was measured about these columns, alone and together; without any, about all.
 

@@ -68,7 +68,10 @@ class Distribution:
         """What is known up to the ends of these runs."""
         values = self.values[self.ends[places]]
         parts = np.array_split(values, -(-len(values) // LOOKS))
-        found = [self.corrector.corrected(self.ranked.influence(part), columns=1) for part in parts]
+        found = [
+            self.corrector.corrected(self.ranked.influence(part), columns=1, bounded=True)
+            for part in parts
+        ]
         pool = self.ranked.reached(values)
         return Shares(
             places,

@@ -16,6 +16,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from tabveil.errors import InvalidInput, either
+from tabveil.inference.correction import hidden
 from tabveil.inference.pool import Pool, counted_rows
 from tabveil.inference.tilting import weights_for
 from tabveil.machine.files import atomic_folder
@@ -67,6 +68,7 @@ class Replicates:
     tables: Sequence[Any]
     schema: Schema
     cuts: Cuts
+    hidden: Mapping[str, float]  # of each number, by `correction.hidden`
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -108,6 +110,7 @@ class Drawn:
     release: Release
     tables: list[pa.Table]
     cuts: Cuts
+    hidden: Mapping[str, float]
     seed: int | None
 
     def as_frames(self, kind: str | None) -> Replicates:
@@ -115,7 +118,7 @@ class Drawn:
         release = self.release
         kind = kind or release.kind
         frames = [as_kind(table, kind, release.schema, release.types) for table in self.tables]
-        return Replicates(frames, release.schema, self.cuts)
+        return Replicates(frames, release.schema, self.cuts, self.hidden)
 
     def save(self, path: str | Path, suffix: str = ".csv") -> None:
         """Write a folder of tables, with a file that says what they are and how to combine them."""
@@ -135,6 +138,7 @@ class Drawn:
                 {name: list(runs.get(name, ())) for name in sorted(columns)}
                 for columns, runs in self.cuts.items()
             ],
+            "hidden": dict(self.hidden),
             "schema": self.release.schema.to_dict(),
         }
         with atomic_folder(path) as folder:
@@ -177,7 +181,7 @@ def draw(
         watch("drawing rows", place, count)
         chosen = _drawn(weights[:, place], rows, random)
         tables.append(_with_new_ids(pool.arrow.take(chosen), release.schema, random))
-    return Drawn(release, tables, pool.cuts, seed)
+    return Drawn(release, tables, pool.cuts, hidden(pool), seed)
 
 
 def load(path: str | Path) -> Replicates:
@@ -191,6 +195,7 @@ def load(path: str | Path) -> Replicates:
         about = json_in(folder / "replicates.json")
         schema = Schema.from_dict(about["schema"])
         names = [Path(str(name)).name for name in about["files"]]
+        far_out = {str(name): float(own) for name, own in about.get("hidden", {}).items()}
         cuts = {
             frozenset(runs): {name: tuple(map(float, starts)) for name, starts in runs.items()}
             for runs in about["measured_together"]
@@ -203,7 +208,7 @@ def load(path: str | Path) -> Replicates:
         raise InvalidInput(
             f"The replicates in {path} are damaged.", "Make them again: `tabveil replicate`."
         ) from None
-    return Replicates(frames, schema, cuts)
+    return Replicates(frames, schema, cuts, far_out)
 
 
 def _read(path: Path) -> pa.Table:

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from tabveil.errors import InvalidInput
 from tabveil.inference import statistics
-from tabveil.inference.correction import Corrector
+from tabveil.inference.correction import Corrector, hidden
 from tabveil.inference.pool import Pool, counted_rows
 from tabveil.inference.quantiles import Distribution
 from tabveil.inference.rests import Rests, require_level, warn_of
@@ -107,11 +107,17 @@ class Study:
         wanted = int(np.clip(2 * counted_rows(self.release).rows, FEWEST, MOST))
         return Pool(self.release, self.rows or wanted, self.seed)
 
+    @cached_property
+    def hidden(self) -> dict[str, float]:
+        """How far people whom noise hides could move the mean of each number."""
+        return hidden(self.pool)
+
     def _corrector(self, columns: frozenset[str]) -> Corrector:
         """What was measured about these columns; kept for the next question about them."""
         if columns not in self._correctors:
             known = self.pool.known(columns).occupied()
-            self._correctors[columns] = Corrector(known, counted_rows(self.release).rows)
+            far_out = max((self.hidden.get(column, 0.0) for column in columns), default=0.0)
+            self._correctors[columns] = Corrector(known, counted_rows(self.release).rows, far_out)
         return self._correctors[columns]
 
     @property
