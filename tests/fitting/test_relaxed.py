@@ -1,5 +1,7 @@
 """Relaxed tables: rows of the paper settle on places, rows of a mixture stay soft."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 from tabveil.fitting.presets.default import soft_rows
 from tabveil.fitting.projection import Annealing, Measured, misfit, project
-from tabveil.fitting.relaxed import LOGIT_LIMIT, Mixture, Relaxed, Table
+from tabveil.fitting.relaxed import LOGIT_LIMIT, OF_STRATA, Mixture, Relaxed, Table, prices_in
 from tabveil.queries import GRID, Hard, Pairs
 from tabveil.tables.table import Domain
 
@@ -97,3 +99,15 @@ def test_rows_that_are_all_alike_know_nothing(mixture: Mixture) -> None:
     alike = mixture.moved(tuple(jnp.zeros_like(p) + p[:, :1] for p in mixture.parameters))
     assert float(alike.information()) == pytest.approx(0, abs=1e-5)
     assert float(mixture.information()) > 0.1
+
+
+def test_to_know_a_stratum_counts_for_more(domain: Domain) -> None:
+    rows = soft_rows(Pairs.over(domain, EDGES, 1000), domain, {}, 60, seed=0)
+    place = domain.targets[0]
+    strata = replace(domain, strata=(place,), targets=())
+    dearer = replace(rows, prices=prices_in(strata))
+    cells = slice(domain.offsets[place], domain.offsets[place] + domain.sizes[place])
+    chances = np.asarray(rows.probabilities)[cells]
+    known = (chances * np.log(chances / chances.mean(axis=1, keepdims=True))).sum(axis=0).mean()
+    more = float(dearer.information()) - float(rows.information())
+    assert more == pytest.approx((OF_STRATA - 1) * known, rel=1e-3)

@@ -18,10 +18,11 @@ from tabveil.tables.table import Domain
 LOGIT_LIMIT = 20.0
 """Logits stay within ±20: exp() cannot overflow and no category's chance falls to exactly zero."""
 TINY = 1e-12
-OF_NUMBERS = 0.25
-"""What it counts if a row knows a number beyond the table, where a category counts 1.
+OF_NUMBERS, OF_STRATA = 0.25, 3.0
+"""What it counts if a row knows a number or a stratum beyond the table, where a category counts 1.
 
-Bins follow each other: what is known of one says something of its neighbours.
+Bins follow each other: what is known of one says something of its neighbours. Strata are many, with
+few people in each: rows that know theirs would learn what noise says of it.
 """
 
 Parameters = tuple[Array, ...]
@@ -112,6 +113,7 @@ class Mixture:
     bins: Bins
     sizes: tuple[int, ...] = field(metadata={"static": True})  # cells of each axis
     numerical: int = field(metadata={"static": True})  # how many numbers the bins are of
+    prices: Float[Array, " cells"]  # what it counts to know more of the axis of each cell
 
     @property
     def probabilities(self) -> Float[jax.Array, "cells rows"]:
@@ -131,8 +133,9 @@ class Mixture:
         return replace(self, logits=logits, within=within)
 
     def information(self) -> Float[jax.Array, ""]:
-        """The mean divergence of a row from the mean of all rows, in nats; less for numbers."""
-        return _divergence(self.probabilities) + OF_NUMBERS * _divergence(self.chances)
+        """The mean divergence of a row from the mean of all rows, in nats, each at its price."""
+        of_categories = jnp.sum(self.prices * _divergence(self.probabilities))
+        return of_categories + OF_NUMBERS * jnp.sum(_divergence(self.chances))
 
     def rows(self) -> Rows:
         """A number is expected at the middle of its bins."""
@@ -149,9 +152,17 @@ def _limited(logits: Array) -> jax.Array:
     return jnp.clip(logits, -LOGIT_LIMIT, LOGIT_LIMIT)
 
 
-def _divergence(chances: Float[jax.Array, "cells rows"]) -> Float[jax.Array, ""]:
+def prices_in(domain: Domain) -> Float[np.ndarray, " cells"]:
+    """What it counts if rows know more of an axis, at each of its cells."""
+    of_axis = np.ones(len(domain.sizes), np.float32)
+    of_axis[list(domain.strata)] = OF_STRATA
+    return np.repeat(of_axis, domain.sizes)
+
+
+def _divergence(chances: Float[jax.Array, "cells rows"]) -> Float[jax.Array, " cells"]:
+    """The mean divergence of a row from the mean of all rows, cell by cell."""
     mean = chances.mean(axis=1, keepdims=True)
-    return (chances * (jnp.log(chances + TINY) - jnp.log(mean + TINY))).sum(axis=0).mean()
+    return (chances * (jnp.log(chances + TINY) - jnp.log(mean + TINY))).mean(axis=1)
 
 
 @partial(jax.jit, static_argnames="sizes")

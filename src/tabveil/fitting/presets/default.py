@@ -24,7 +24,7 @@ from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Annealing, project
 from tabveil.fitting.ranks import DISTRIBUTIONS, Learnt, learn_ranks, ranks_spending
 from tabveil.fitting.rappp import Ask, Plan, Result, Status, dealt_out, rappp, rehearse
-from tabveil.fitting.relaxed import Mixture
+from tabveil.fitting.relaxed import Mixture, prices_in
 from tabveil.fitting.single_columns import as_measured
 from tabveil.fitting.spending import (
     CountedColumn,
@@ -490,7 +490,8 @@ def soft_rows(
     widths = [np.diff(np.concatenate([[0], between, [GRID]])) / GRID for between in bins.edges]
     used = np.concatenate([np.zeros(0), *widths])
     within[: len(used)] += np.log(used)[:, None]
-    start = Mixture(logits, within, bins, domain.sizes, len(domain.numerical))
+    prices = prices_in(domain)
+    start = Mixture(logits, within, bins, domain.sizes, len(domain.numerical), prices)
     return jax.device_put(start.moved(start.parameters))
 
 

@@ -16,7 +16,7 @@ from tabveil.fitting.presets.preset import Task, Watch
 from tabveil.fitting.projection import Measured
 from tabveil.fitting.ranks import learn_ranks, onto_simplex, ranks_spending
 from tabveil.fitting.rappp import Result, Status
-from tabveil.fitting.relaxed import Mixture
+from tabveil.fitting.relaxed import Mixture, prices_in
 from tabveil.fitting.spending import Spending, counted, row_count
 from tabveil.privacy import DELTA, Relation
 from tabveil.queries import Marginals
@@ -105,7 +105,8 @@ def one_row(domain: Domain, counts: dict[int, np.ndarray]) -> Mixture:
         chances[start : start + size, 0] = np.maximum(shares, RAREST)
     bins = Bins.between([np.zeros(0, int)] * len(domain.numerical))
     within = np.zeros((len(bins.number), 1), np.float32)
-    return Mixture(np.log(chances), within, bins, domain.sizes, len(domain.numerical))
+    prices = prices_in(domain)
+    return Mixture(np.log(chances), within, bins, domain.sizes, len(domain.numerical), prices)
 
 
 def _categorical(domain: Domain) -> list[int]:
