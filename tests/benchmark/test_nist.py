@@ -205,3 +205,15 @@ def test_all_features_have_their_strata_followers_and_constraints(tables):
     assert {"DENSITY", "INDP_CAT"} == {
         name for name, rule in all_of_them.to_dict()["columns"].items() if rule["type"] == "follows"
     }
+
+
+def test_another_excerpt_needs_no_code_book_of_its_own(tables):
+    national = pd.read_csv(tables / "nist_national2019.csv", dtype=str)
+    first = national["PUMA"] == "01-1"
+    elsewhere = national.assign(
+        PUMA=np.where(first, "48-1", "48-2"), DENSITY=np.where(first, "3.5", "4.5")
+    )
+    elsewhere.to_csv(tables / "nist_tx2019.csv", index=False)
+    found = TABLES["nist"].prepare(tables, excerpt="tx2019", features=24).schema
+    assert found.categories["PUMA"].labels == ("48-1", "48-2") and found.strata == ("PUMA",)
+    assert found.to_dict()["columns"]["DENSITY"]["map"] == {"48-1": 3.5, "48-2": 4.5}

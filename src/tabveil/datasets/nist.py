@@ -10,6 +10,7 @@ from tabveil.schema import Schema
 from tabveil.schema.constraints import parse_constraints
 
 TITLE = "NIST's Diverse Communities Data Excerpts (ACS 2019)"
+NATIONAL = "national2019"
 # Of NIST's published reports.
 DEMOGRAPHIC = ["AGEP", "DEYE", "DVET", "EDU", "HOUSING_TYPE", "MSP", "OWN_RENT"]
 DEMOGRAPHIC += ["PINCP_DECILE", "RAC1P", "SEX"]
@@ -48,7 +49,7 @@ if PINCP_DECILE is missing then PINCP is missing
 def nist(
     folder: str | Path | None = None,
     *,
-    excerpt: str = "national2019",
+    excerpt: str = NATIONAL,
     features: int = 24,
     rows: int | None = None,
 ) -> Prepared:
@@ -60,10 +61,25 @@ def nist(
     table = pd.read_csv(
         file_in(place, f"nist_{excerpt}.csv"), dtype=str, keep_default_na=False, nrows=rows
     )
-    columns = Schema.load(file_in(place, f"nist_{excerpt}.schema.yaml")).to_dict()["columns"]
-    known = schema(columns, table, features)
+    known = schema(code_book(place, excerpt, table), table, features)
     table = table[list(known.columns)]
     return Prepared(table, table, known)
+
+
+def code_book(folder: Path, excerpt: str, table: pd.DataFrame) -> dict[str, Any]:
+    """The columns of an excerpt; without a file of its own, the national one's in its PUMAs.
+
+    Which PUMAs an excerpt is of, and how dense they are, is in NIST's data dictionary.
+    """
+    own = folder / f"nist_{excerpt}.schema.yaml"
+    if own.is_file():
+        return Schema.load(own).to_dict()["columns"]
+    national = Schema.load(file_in(folder, f"nist_{NATIONAL}.schema.yaml"))
+    densities = table["DENSITY"].astype(float)
+    columns: dict[str, Any] = national.to_dict()["columns"]
+    columns["PUMA"]["values"] = sorted(table["PUMA"].unique())
+    columns["DENSITY"] |= {"min": float(densities.min()), "max": float(densities.max())}
+    return columns
 
 
 def schema(columns: dict[str, Any], table: pd.DataFrame, features: int) -> Schema:

@@ -26,7 +26,9 @@ def make_environment(name: str, packages: Sequence[str], title: str) -> Path:
     folder = folder_of_environments() / name
     venv.create(folder, with_pip=True, clear=True)
     python = python_of(name)
-    ended = subprocess.run([str(python), "-m", "pip", "install", *packages], stdout=sys.stderr)
+    print(f"Installing {title} into {folder}; this takes minutes ...", file=sys.stderr)
+    asked = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    ended = subprocess.run([*asked, *packages], stdout=sys.stderr)
     if ended.returncode:
         python.unlink(missing_ok=True)  # what `python_of` names is there only if it works
         raise TabveilError(f"pip could not install {title}.", "Its own words stand above.")
