@@ -283,7 +283,13 @@ class Default:
 
     def ranks_cost(self, task: Task, total: int) -> Fraction:
         """ρ for rank space, at most."""
-        return self.ranks_share.of(task, len(task.domain.numerical), total)
+        numbers = len(task.domain.numerical)
+        spare = self._spare(task) / 4 if numbers else Fraction(0)
+        return self.ranks_share.of(task, numbers, total) + spare
+
+    def _spare(self, task: Task) -> Fraction:
+        """What tables with targets would get, if there were any: most of it to single columns."""
+        return Fraction(0) if task.domain.crossed else task.rho * self.targets_share
 
     def outline(
         self, task: Task, pairs: Pairs, total: int, learnt: Learnt | None = None
@@ -320,6 +326,7 @@ class Default:
         everything = np.arange(pairs.categorical)
         columns = everything[~np.isin(pairs.alone(everything), told)]
         rho = self.alone_share.of(task, pairs.categorical, total)
+        rho += self._spare(task) / 2 if pairs.categorical else 0
         enough = task.public is None or self._worthwhile(
             task, pairs, pairs.alone(columns), rho, total
         )
