@@ -105,17 +105,35 @@ def test_single_columns_get_more_where_noise_is_strong_within_limits(
 
 @given(rho=st.fractions(min_value=Fraction(1, 10**9), max_value=100), total=st.integers(1, 10**10))
 @pytest.mark.parametrize("preset", [Default(), EVERY_TABLE], ids=["default", "density attack"])
+@pytest.mark.parametrize("targets", [[], ["y"]], ids=["no target", "a target"])
 def test_the_rounds_have_something_to_spend_whatever_number_of_rows_is_counted(
-    preset: Default, rho: Fraction, total: int
+    preset: Default, targets: list[str], rho: Fraction, total: int
 ) -> None:
-    task = Task(tv.Schema.from_dict(SHAPES["one column of each kind"]), rho)
+    columns = SHAPES["one column of each kind"]["columns"] | {"y": categorical(2)}
+    task = Task(tv.Schema.from_dict({"columns": columns, "targets": targets}), rho)
     measured = (
         preset.count_cost(task)
         + preset.ranks_cost(task, total)
-        + preset.alone_share.of(task, 1, total)
-        + rho * preset.targets_share
+        + preset.alone_share.of(task, 2, total)
+        + rho * preset.targets_share / (1 if targets else 2)
     )
     assert measured < rho
+
+
+def test_with_no_target_single_columns_get_what_tables_with_targets_would() -> None:
+    columns = SHAPES["one column of each kind"]["columns"] | {"y": categorical(2)}
+    rho, preset = Fraction(1, 10), Default()
+
+    def costs(targets: list[str]) -> dict[str, Fraction]:
+        task = Task(tv.Schema.from_dict({"columns": columns, "targets": targets}), rho)
+        bought = preset.spending(task, 10**6).purchases
+        return {purchase.purpose: purchase.rho for purchase in bought}
+
+    named, unnamed = costs(["y"]), costs([])
+    assert unnamed["columns"] - named["columns"] == rho * preset.targets_share / 2
+    assert unnamed["distributions"] - named["distributions"] == rho * preset.targets_share / 4
+    assert named["tables with targets"] == rho * preset.targets_share
+    assert unnamed.get("tables with targets", 0) == 0
 
 
 def test_shares_that_leave_nothing_for_the_rounds_are_refused() -> None:
