@@ -10,7 +10,7 @@ from jaxtyping import Float
 from scipy.stats import t as student
 
 from tabveil.errors import InvalidInput
-from tabveil.inference.correction import allowance
+from tabveil.inference.correction import allowance, most_hidden
 from tabveil.inference.replicates import Replicates
 from tabveil.inference.rests import Rests, require_level, warn_of
 
@@ -63,8 +63,8 @@ def estimate(
     columns, sampling = tried.columns(), tried.sampling()
     measured = tried.measured(columns, sampling)
     spread = len(tried.frames[0]) * sampling
-    hidden = max((replicates.hidden.get(column, 0.0) for column in columns), default=0.0)
-    model = (allowance(measured, len(columns)) * (1 - measured) + hidden) * spread
+    inside = allowance(measured, len(columns)) * (1 - measured)
+    model = (inside + most_hidden(replicates.hidden, columns)) * spread
     combined = Combined.of(tried.values, model + (sampling if population else 0.0))
     centre, error, wide = combined.centre, np.sqrt(combined.variance), combined.wide(level)
     parts = model / combined.variance

@@ -3,6 +3,7 @@
 See docs/proofs/inference.md for the derivation.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -56,6 +57,11 @@ def allowance(measured: np.ndarray, columns: int) -> np.ndarray:
     do. A number alone may pile up at one end of a run however short that is.
     """
     return DOUBT**2 * (np.sqrt(1 - measured) if columns > 1 else np.ones_like(measured))
+
+
+def most_hidden(numbers: Mapping[str, float], columns: Collection[str]) -> float:
+    """Of what `hidden` says of numbers, the most that a statistic of these columns meets."""
+    return max((numbers[column] for column in columns if column in numbers), default=0.0)
 
 
 def hidden(pool: Pool) -> dict[str, float]:

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from tabveil.errors import InvalidInput
 from tabveil.inference import statistics
-from tabveil.inference.correction import Corrector, hidden
+from tabveil.inference.correction import Corrector, hidden, most_hidden
 from tabveil.inference.pool import Pool, counted_rows
 from tabveil.inference.quantiles import Distribution
 from tabveil.inference.rests import Rests, require_level, warn_of
@@ -116,8 +116,8 @@ class Study:
         """What was measured about these columns; kept for the next question about them."""
         if columns not in self._correctors:
             known = self.pool.known(columns).occupied()
-            far_out = max((self.hidden.get(column, 0.0) for column in columns), default=0.0)
-            self._correctors[columns] = Corrector(known, counted_rows(self.release).rows, far_out)
+            people, far_out = counted_rows(self.release).rows, most_hidden(self.hidden, columns)
+            self._correctors[columns] = Corrector(known, people, far_out)
         return self._correctors[columns]
 
     @property
