@@ -405,8 +405,18 @@ def true_values(asked: argparse.Namespace) -> dict[str, float]:
             }
             for people in population.everybody()
         ]
-        kept.write_text(json.dumps(pd.DataFrame(pieces).mean().to_dict(), indent=1))
+        truth = pd.DataFrame(pieces).mean().to_dict() | dict(true_quantiles(population))
+        kept.write_text(json.dumps(truth, indent=1))
     return json.loads(kept.read_text())
+
+
+def true_quantiles(population: Population) -> Iterator[tuple[str, float]]:
+    """Of everybody together: the mean of quantiles of pieces may be a value that nobody has."""
+    columns = sorted({column for column, _ in population.quantiles})
+    everybody = pd.concat([people[columns] for people in population.everybody()])
+    for column, level in population.quantiles:
+        [value] = statistics.quantiles(everybody, column, [level]).values
+        yield f"quantile {level:g} of {column}", float(value)
 
 
 def file_of(asked: argparse.Namespace, rows: int, epsilon: float) -> Path:

@@ -101,6 +101,13 @@ def test_whom_noise_may_hide_far_out_widens_what_moves_with_it(made: Replicates)
         assert (after > factor * before) if factor > 1 else (after == pytest.approx(before))
 
 
+def test_where_noise_drowns_people_replicates_say_so_and_name_who_does_better() -> None:
+    drowned = replicates(fitted(0, epsilon=0.05).release_, 20, seed=1)
+    with pytest.warns(ModelWarning, match=r"noise is so strong.*Study"):
+        found = estimate(drowned, women)
+    assert found["rests_on_measured"].tolist() == ["partly"]
+
+
 def test_a_function_that_gives_no_number_is_refused(made: Replicates) -> None:
     with pytest.raises(InvalidInput, match="no number"):
         estimate(made, lambda table: "many")

@@ -12,10 +12,15 @@ from scipy.stats import t as student
 from tabveil.errors import InvalidInput
 from tabveil.inference.correction import allowance, most_hidden
 from tabveil.inference.replicates import Replicates
-from tabveil.inference.rests import Rests, require_level, warn_of
+from tabveil.inference.rests import Rests, require_level, warn_of, warn_of_noise
 
 RESAMPLES = 5  # of each replicate
 PAIRS = 0.75  # taken as measured, where columns were measured two by two only
+DROWNED = 3.0
+"""How many times the variance of sampling noise may add, for replicates to follow the answers.
+
+Rows cannot be negative, noisy counts can: beyond, replicates are held back near the model.
+"""
 TINY = 1e-300  # instead of no variance at all
 MANY = 1e6  # of which more make no difference
 
@@ -69,7 +74,12 @@ def estimate(
     centre, error, wide = combined.centre, np.sqrt(combined.variance), combined.wide(level)
     parts = model / combined.variance
     rests = [Rests.of(*both) for both in zip(measured.tolist(), parts.tolist(), strict=True)]
+    between = combined.variance - model - (sampling if population else 0.0)
+    drowned = (between > DROWNED * sampling).tolist()
+    weakened = [Rests.PARTLY if found else Rests.YES for found in drowned]
+    rests = [Rests.weakest(*both) for both in zip(rests, weakened, strict=True)]
     warn_of(tried.names, rests)
+    warn_of_noise(tried.names, drowned)
     return pd.DataFrame(
         {
             "estimate": centre,

@@ -39,8 +39,7 @@ class Shares:
         first = int(np.argmax(reached)) if reached.any() else count - 1
         short = np.nonzero(~passed)[0]
         last = max(first, min(int(short[-1]) + 1, count - 1) if len(short) else 0)
-        spoke = [self.rests[above[first]], self.rests[below[last]]]
-        return first, last, max(spoke, key=list(Rests).index)
+        return first, last, Rests.weakest(self.rests[above[first]], self.rests[below[last]])
 
 
 class Distribution:

@@ -24,6 +24,11 @@ class Rests(StrEnum):
             return cls.NO
         return cls.YES if measured >= YES_FROM and model <= MOST_MODEL else cls.PARTLY
 
+    @classmethod
+    def weakest(cls, *found: "Rests") -> "Rests":
+        """That of several which rests on measured tables the least."""
+        return max(found, key=list(cls).index)
+
 
 def require_level(level: float) -> None:
     """Refuse what is no level of an interval."""
@@ -32,18 +37,28 @@ def require_level(level: float) -> None:
 
 
 class ModelWarning(UserWarning):
-    """An estimate rests on the model: nothing measured speaks about it."""
+    """An estimate rests on the model: nothing measured speaks about it, or not loud enough."""
 
 
 def warn_of(names: Sequence[str], rests: Sequence[Rests]) -> None:
     """Say which estimates no measured table speaks about."""
-    unknown = [name for name, found in zip(names, rests, strict=True) if found is Rests.NO]
-    if unknown:
-        first, more = unknown[0], len(unknown) - 1
-        others = f" and {more} more" if more else ""
-        warnings.warn(
-            f"{first}{others}: no measured table speaks about this. The estimate is the model's, "
-            "and its interval a guess that was made wide. Read it as 'not known'.",
-            ModelWarning,
-            stacklevel=4,
-        )
+    _warn(
+        [name for name, found in zip(names, rests, strict=True) if found is Rests.NO],
+        "no measured table speaks about this. The estimate is the model's, "
+        "and its interval a guess that was made wide. Read it as 'not known'.",
+    )
+
+
+def warn_of_noise(names: Sequence[str], drowned: Sequence[bool]) -> None:
+    """Say which estimates replicates hardly can tell, so strong is the noise."""
+    _warn(
+        [name for name, found in zip(names, drowned, strict=True) if found],
+        "noise is so strong that replicates are held back near the model, and such intervals hold "
+        "too little. Ask tabveil.inference.Study instead.",
+    )
+
+
+def _warn(names: Sequence[str], of: str) -> None:
+    if names:
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        warnings.warn(f"{names[0]}{others}: {of}", ModelWarning, stacklevel=5)
