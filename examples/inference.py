@@ -11,7 +11,7 @@ schema = tv.Schema.from_dict(
     {"columns": {name: whole["columns"][name] for name in names}, "targets": ["well_off"]}
 )
 people = census.frame(20_000, seed=1)[names]
-tv.RAPpp(schema, epsilon=1.0).fit(people).save("census-release")
+tv.RAPpp(schema, epsilon=3.0).fit(people).save("census-release")
 
 # You are handed the folder, and nothing else.
 study = inference.Study("census-release")

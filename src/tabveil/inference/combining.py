@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
+from scipy.stats import chi2
 from scipy.stats import t as student
 
 from tabveil.errors import InvalidInput
@@ -21,6 +22,8 @@ DROWNED = 3.0
 
 Rows cannot be negative, noisy counts can: beyond, replicates are held back near the model.
 """
+CLEARLY = 0.9
+"""How sure that must be, as few replicates say little of how far they differ."""
 TINY = 1e-300  # instead of no variance at all
 MANY = 1e6  # of which more make no difference
 
@@ -74,8 +77,7 @@ def estimate(
     centre, error, wide = combined.centre, np.sqrt(combined.variance), combined.wide(level)
     parts = model / combined.variance
     rests = [Rests.of(*both) for both in zip(measured.tolist(), parts.tolist(), strict=True)]
-    between = combined.variance - model - (sampling if population else 0.0)
-    drowned = (between > DROWNED * sampling).tolist()
+    drowned = tried.drowned(sampling)
     weakened = [Rests.PARTLY if found else Rests.YES for found in drowned]
     rests = [Rests.weakest(*both) for both in zip(rests, weakened, strict=True)]
     warn_of(tried.names, rests)
@@ -111,6 +113,12 @@ class Tried:
     def sampling(self) -> np.ndarray:
         """The variance that comes from the people being a sample."""
         return self._spread(lambda frame: lambda: self.random.integers(len(frame), size=len(frame)))
+
+    def drowned(self, sampling: np.ndarray) -> list[bool]:
+        """Whether noise clearly adds more than replicates can follow."""
+        left = len(self.values) - 1
+        between = self.values.var(axis=0, ddof=1) * left / chi2.ppf(CLEARLY, left)
+        return (between > DROWNED * sampling).tolist()
 
     def columns(self) -> list[str]:
         """The columns that the function looks at: with cells drawn anew, it says another thing."""
