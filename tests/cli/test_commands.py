@@ -132,7 +132,7 @@ def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> 
         "--where",
         "sex=F",
         "--where",
-        "age=5..95",
+        "age=0..100",  # 300 rows are noise: of fewer ages, a release may know none
         "-o",
         "women.csv",
         "-n",
@@ -140,7 +140,7 @@ def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> 
     )
     assert women.code == 0 and "relaxed rows" in women.out
     chosen = pd.read_csv("women.csv")
-    assert (chosen["sex"] == "F").all() and chosen["age"].between(5, 95).all() and len(chosen) == 50
+    assert (chosen["sex"] == "F").all() and chosen["age"].between(0, 100).all() and len(chosen) == 50
     assert (
         "names no column" in run("sample", "release", "--where", "height=3", "-o", "none.csv").err
     )
