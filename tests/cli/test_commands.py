@@ -140,7 +140,9 @@ def test_fit_sample_evaluate_and_ledger_work_together(run: Run, files: Path) -> 
     )
     assert women.code == 0 and "relaxed rows" in women.out
     chosen = pd.read_csv("women.csv")
-    assert (chosen["sex"] == "F").all() and chosen["age"].between(0, 100).all() and len(chosen) == 50
+    assert (
+        (chosen["sex"] == "F").all() and chosen["age"].between(0, 100).all() and len(chosen) == 50
+    )
     assert (
         "names no column" in run("sample", "release", "--where", "height=3", "-o", "none.csv").err
     )
