@@ -54,7 +54,18 @@ def even_levels(groups: np.ndarray, random: np.random.Generator) -> np.ndarray:
     rounding, not by luck.
     """
     shuffled = random.permutation(len(groups))
-    order = shuffled[np.argsort(groups[shuffled], kind="stable")]
+    return _evenly(shuffled[np.argsort(groups[shuffled], kind="stable")], groups, random)
+
+
+def levels_in_order(
+    groups: np.ndarray, values: np.ndarray, random: np.random.Generator
+) -> np.ndarray:
+    """The same, but in the order that these values of the rows have."""
+    return _evenly(np.lexsort((values, groups)), groups, random)
+
+
+def _evenly(order: np.ndarray, groups: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Numbers from 0 to 1 in this order of the rows, group by group."""
     ordered = groups[order]
     first = np.searchsorted(ordered, ordered, "left")
     held = np.searchsorted(ordered, ordered, "right") - first

@@ -8,8 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from jaxtyping import Float
 
-from tabveil.tables.drawing import Levels, as_often, drawn_places, even_levels
+from tabveil.tables.drawing import Levels, as_often, drawn_places, levels_in_order
 from tabveil.tables.placement import GRID
+
+RARELY = 0.02  # as often as the table: below it, how rarely a row lies in a bin says nothing
+STEEPEST = 6.0  # times, as a power of e, that a bin is denser at one end than at the other
 
 
 class RelaxedNumbers(ABC):
@@ -94,7 +97,12 @@ class Positions(RelaxedNumbers):
 
 @dataclass(frozen=True)
 class Binned(RelaxedNumbers):
-    """Each number in one of its bins by chance, and evenly inside the bin."""
+    """Each number in one of its bins by chance, and inside it towards where the row lies more often.
+
+    The table fills a bin evenly. A row that lies in the next bin more often than other rows do,
+    and seldom in the one before, lies near the upper end: what is known of bins side by side says
+    something of the places between.
+    """
 
     kind: ClassVar[str] = "bins"
     arrays: ClassVar[tuple[str, ...]] = ("chances",)
@@ -102,33 +110,42 @@ class Binned(RelaxedNumbers):
     chances: Float[np.ndarray, "bins relaxed"]  # those of all numbers, one below the other
     # Per number: where each of its bins begins and ends.
     ends: tuple[Float[np.ndarray, "2 _"], ...]
+    # From one end of a bin to the other, the logarithm of how often a row lies there grows by this.
+    leaning: Float[np.ndarray, "bins relaxed"]
 
     @classmethod
     def cut(cls, chances: np.ndarray, edges: Sequence[np.ndarray]) -> "Binned":
         """The bins between these grid positions of each number."""
         ends = [np.concatenate([[0], between, [GRID]]) / GRID for between in edges]
-        return cls(chances, tuple(np.stack([end[:-1], end[1:]]) for end in ends))
+        found = cls(chances, tuple(np.stack([end[:-1], end[1:]]) for end in ends), chances)
+        own = [chances[found._own(column)] for column in range(len(edges))]
+        return replace(found, leaning=np.concatenate([chances[:0], *map(_leaning, own)]))
 
     def between(self, column: int, start: float, stop: float) -> tuple[np.ndarray, "Binned"]:
         (low, high), own = self.ends[column], self._own(column)
         low_end, high_end = np.clip(low, start, stop), np.clip(high, start, stop)
-        left = self.chances[own] * ((high_end - low_end) / (high - low))[:, None]
+        begins, stops = (((end - low) / (high - low))[:, None] for end in (low_end, high_end))
+        lean = self.leaning[own]
+        left = self.chances[own] * (_below(stops, lean) - _below(begins, lean))
         share = left.sum(axis=0) / np.maximum(self.chances[own].sum(axis=0), 1e-12)
-        chances, ends = self.chances.copy(), list(self.ends)
-        chances[own] = np.where(share > 0, left, self.chances[own])
+        chances, leaning, ends = self.chances.copy(), self.leaning.copy(), list(self.ends)
         some = high_end > low_end
+        chances[own] = np.where(share > 0, left, self.chances[own])
+        leaning[own] = np.where(some[:, None], lean * (stops - begins), lean)
         ends[column] = np.stack([np.where(some, low_end, low), np.where(some, high_end, high)])
-        return share, replace(self, chances=chances, ends=tuple(ends))
+        return share, Binned(chances, tuple(ends), leaning)
 
     def drawn(
         self, rows: np.ndarray, weights: np.ndarray, levels: Levels, random: np.random.Generator
     ) -> np.ndarray:
         found = np.empty((len(rows), len(self.ends)))
         for column, (low, high) in enumerate(self.ends):
-            chances = self.chances[self._own(column)]
-            bins = drawn_places(chances, rows, levels())
-            bins = as_often(bins, chances, rows, weights, random)
-            found[:, column] = low[bins] + (high - low)[bins] * even_levels(bins, random)
+            own = self._own(column)
+            bins = drawn_places(self.chances[own], rows, levels())
+            bins = as_often(bins, self.chances[own], rows, weights, random)
+            inside = _place(random.random(len(rows)), self.leaning[own][bins, rows])
+            inside = levels_in_order(bins, inside, random)
+            found[:, column] = low[bins] + (high - low)[bins] * inside
         return found
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -163,6 +180,31 @@ class Binned(RelaxedNumbers):
         sizes = [end.shape[1] for end in self.ends]
         start = sum(sizes[:column])
         return slice(start, start + sizes[column])
+
+
+def _leaning(chances: Float[np.ndarray, "bins relaxed"]) -> Float[np.ndarray, "bins relaxed"]:
+    """Of each row in each bin: half of how much more often it lies in the next than in the last."""
+    whole = chances.sum(axis=0)
+    shares = chances / np.where(whole > 0, whole, 1.0)
+    of_table = shares.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # a file may hold anything, and is checked later
+        odds = np.log(shares / np.where(of_table > 0, of_table, 1.0) + RARELY)
+    beside = np.pad(odds, ((1, 1), (0, 0)), mode="edge")
+    return np.clip((beside[2:] - beside[:-2]) / 2, -STEEPEST, STEEPEST)
+
+
+def _below(place: np.ndarray, lean: np.ndarray) -> np.ndarray:
+    """How much of a bin lies below a place in it, if the density grows like e^(lean · place)."""
+    steep = np.abs(lean) > 1e-4
+    lean = np.where(steep, lean, 1.0)
+    return np.where(steep, np.expm1(lean * place) / np.expm1(lean), place)
+
+
+def _place(below: np.ndarray, lean: np.ndarray) -> np.ndarray:
+    """The place in a bin that so much of it lies below."""
+    steep = np.abs(lean) > 1e-4
+    lean = np.where(steep, lean, 1.0)
+    return np.where(steep, np.log1p(below * np.expm1(lean)) / lean, below)
 
 
 @dataclass(frozen=True)
