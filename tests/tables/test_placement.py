@@ -324,6 +324,17 @@ def test_numbers_heaped_at_round_values_at_most_double_the_number_of_bins() -> N
     assert len(ranks.bins(10)[0]) + 1 <= 2 * 10 + 1
 
 
+def test_points_that_fill_a_bin_leave_the_other_bins_to_the_rest() -> None:
+    # Two fifths of all rows at zero, as with wages; the others spread over 1 to 400.
+    schema = schema_of({"min": 0, "max": 400, "decimals": 0})
+    [edges] = ranks_of(schema, [0, 1], [0.0, 0.4, 1.0]).bins(21)
+    shares = np.diff([0, *edges, GRID]) / GRID
+    assert shares[0] == pytest.approx(0.4, abs=1e-4)
+    assert shares[1:] == pytest.approx(np.full(20, 0.03), abs=1e-4)
+    [edges] = ranks_of(schema, [0, 1], [0.0, 0.95, 1.0]).bins(20)
+    assert np.diff([*edges, GRID]).min() >= 0.024 * GRID  # half of a twentieth, no finer
+
+
 # -- to a file and back ----------------------------------------------------------------------------
 
 

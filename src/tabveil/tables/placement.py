@@ -278,9 +278,10 @@ class Ranks:
     def bins(
         self, wanted: int, standing: Mapping[int, Sequence[float]] | None = None
     ) -> list[np.ndarray]:
-        """Grid positions that cut columns into about `wanted` equal bins, never inside a point.
+        """Grid positions that cut columns into about `wanted` bins, never inside a point.
 
-        Where some shares of a column are said to be `standing`, there is an edge at each of them.
+        Points that fill a bin have one to themselves; the others are cut into equal bins. Where
+        some shares of a column are said to be `standing`, there is an edge at each of them.
         """
         standing = standing or {}
         return [self._bins(c, wanted, standing.get(c, ())) for c in range(len(self.starts))]
@@ -288,7 +289,7 @@ class Ranks:
     def _bins(self, column: int, wanted: int, standing: Sequence[float]) -> np.ndarray:
         starts, heights = self.starts[column], self.heights[column]
         single = np.diff(np.append(starts, self.lattice.sizes[column])) == 1
-        equal = np.arange(1, wanted) / wanted
+        equal = _equal_bins(heights, single & (np.diff(heights) >= 1 / wanted), wanted)
         run = np.clip(np.searchsorted(heights, equal, "right") - 1, 0, len(starts) - 1)
         low, high = heights[run], heights[run + 1]
         snapped = np.where(single[run], np.where(equal - low < high - equal, low, high), equal)
@@ -319,6 +320,16 @@ def placement_from_dict(content: dict, schema: Schema) -> Placement:
     starts = tuple(np.array(s, np.int64) for s in content["starts"])
     heights = tuple(np.array(h, float) for h in content["heights"])
     return Ranks(Lattice.of(schema, from_bound=content.get("from") != "zero"), starts, heights)
+
+
+def _equal_bins(heights: np.ndarray, apart: np.ndarray, wanted: int) -> np.ndarray:
+    """Shares of rows that cut what lies in other runs equally; not too fine where that is little."""
+    mass = np.where(apart, 0.0, np.diff(heights))
+    below = np.concatenate([[0.0], np.cumsum(mass)])
+    bins = max(1, min(wanted - int(apart.sum()), int(2 * wanted * below[-1])))
+    equal = np.arange(1, bins) / bins * below[-1]
+    run = np.clip(np.searchsorted(below, equal, "right") - 1, 0, len(mass) - 1)
+    return heights[run] + (equal - below[run])
 
 
 def _around(heights: np.ndarray, runs: np.ndarray) -> np.ndarray:
