@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from tabveil.baselines import baseline_named
-from tabveil.baselines.aim import parts_of
+from tabveil.baselines.aim import parts_of, refuse_too_many_cells
+from tabveil.errors import InvalidInput
 from tabveil.privacy import Budget, Relation
 from tabveil.schema import Schema
 from tabveil.tables.table import Axis, Domain
@@ -72,3 +73,10 @@ def test_candidates_with_a_target_are_parts_of_those_that_have_it():
 def test_the_degree_and_the_most_cells_are_kept():
     assert max(map(len, parts_of(domain(), 2, 2**16))) == 2
     assert max(map(len, parts_of(domain(), 3, 9))) == 2
+
+
+def test_more_candidates_than_memory_holds_are_refused_in_one_line():
+    domain = Domain(tuple(Axis(f"c{i}", tuple(map(str, range(260)))) for i in range(9)), (), ())
+    refuse_too_many_cells(parts_of(domain, 2, 2**30), domain)
+    with pytest.raises(InvalidInput, match="would need 18 GB"):
+        refuse_too_many_cells(parts_of(domain, 3, 2**30), domain)

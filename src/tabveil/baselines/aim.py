@@ -1,9 +1,10 @@
 """AIM: the best next marginal of any order; the price per round adapts to what is learnt."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain, combinations, zip_longest
 from typing import ClassVar
 
 import jax
@@ -11,6 +12,7 @@ import numpy as np
 
 from tabveil.baselines.binned import Binned, BinnedDesk, Codes
 from tabveil.baselines.graphical import Graphical
+from tabveil.errors import InvalidInput
 from tabveil.queries import Marginals
 from tabveil.queries.family import Lines, padded
 from tabveil.queries.rows import everyone, nobody
@@ -18,6 +20,7 @@ from tabveil.tables.table import Domain
 
 SELECT_SHARE = Fraction(1, 10)
 MEASURE_SHARE = 1 - SELECT_SHARE
+MOST_GIGABYTES = 16.0  # of counts; each candidate takes as much room as any could
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Aim(Binned):
         random = np.random.default_rng(seed)
         domain = desk.domain
         candidates = parts_of(domain, self.degree, self.most_cells)
+        refuse_too_many_cells(candidates, domain)
         family = marginals_of(candidates, domain)
         workload, curator = desk.workload(family), desk.binned()
         weights, filled = shared_columns(candidates), family.filled
@@ -114,6 +118,21 @@ def parts_of(domain: Domain, degree: int, most_cells: int) -> list[tuple[int, ..
         if np.prod([domain.sizes[a] for a in part]) <= most_cells or len(part) == 1
     ]
     return sorted(small, key=lambda part: (len(part), part))
+
+
+def refuse_too_many_cells(candidates: Sequence[tuple[int, ...]], domain: Domain) -> None:
+    """Say in one line that this cannot be held, before anything is paid for."""
+    slots = zip_longest(
+        *([domain.sizes[axis] for axis in axes] for axes in candidates), fillvalue=1
+    )
+    cells = len(candidates) * math.prod(max(sizes) for sizes in slots)
+    gigabytes = cells * np.dtype(np.int64).itemsize / 1e9
+    if gigabytes > MOST_GIGABYTES:
+        raise InvalidInput(
+            f"The {len(candidates):,} marginals that AIM chooses from would need {gigabytes:,.0f} GB "
+            "of memory.",
+            "Leave out columns of many categories, or choose marginals of two columns: degree = 2.",
+        )
 
 
 @jax.tree_util.register_dataclass
