@@ -129,8 +129,8 @@ def refuse_too_many_cells(candidates: Sequence[tuple[int, ...]], domain: Domain)
     gigabytes = cells * np.dtype(np.int64).itemsize / 1e9
     if gigabytes > MOST_GIGABYTES:
         raise InvalidInput(
-            f"The {len(candidates):,} marginals that AIM chooses from would need {gigabytes:,.0f} GB "
-            "of memory.",
+            f"The {len(candidates):,} marginals that AIM chooses from would need "
+            f"{gigabytes:,.0f} GB of memory.",
             "Leave out columns of many categories, or choose marginals of two columns: degree = 2.",
         )
 

@@ -97,7 +97,7 @@ class Positions(RelaxedNumbers):
 
 @dataclass(frozen=True)
 class Binned(RelaxedNumbers):
-    """Each number in one of its bins by chance, and inside it towards where the row lies more often.
+    """Each number in one of its bins by chance, and inside it towards where its row lies more.
 
     The table fills a bin evenly. A row that lies in the next bin more often than other rows do,
     and seldom in the one before, lies near the upper end: what is known of bins side by side says

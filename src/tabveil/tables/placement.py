@@ -323,7 +323,7 @@ def placement_from_dict(content: dict, schema: Schema) -> Placement:
 
 
 def _equal_bins(heights: np.ndarray, apart: np.ndarray, wanted: int) -> np.ndarray:
-    """Shares of rows that cut what lies in other runs equally; not too fine where that is little."""
+    """Shares of rows that cut what lies in other runs equally; not too fine if that is little."""
     mass = np.where(apart, 0.0, np.diff(heights))
     below = np.concatenate([[0.0], np.cumsum(mass)])
     bins = max(1, min(wanted - int(apart.sum()), int(2 * wanted * below[-1])))
