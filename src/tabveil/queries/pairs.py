@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from tabveil.queries.cross_tables import CrossTables
 from tabveil.queries.family import NoisyEvidence, QueryFamily
 from tabveil.queries.layout import CutColumn, Layout, Query
+from tabveil.queries.products import quick_products_within
 from tabveil.queries.rows import Array, Rows, Step
 from tabveil.queries.tiles import EFFORT, SIDE, Tiles
 from tabveil.tables.placement import Part
@@ -149,7 +150,7 @@ class Pairs(QueryFamily):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class WholeTables(NoisyEvidence):
-    """Evidence about most cross-tables, in the array of all of them."""
+    """Evidence about most cross-tables, in the array of all of them: half on either side of it."""
 
     family: Pairs
     shares: Array  # [classes, cells, cells]
@@ -170,12 +171,14 @@ class WholeTables(NoisyEvidence):
         places = self.family.tables.places(picks)
         there = places >= 0
         known, weighed = np.array(self.shares), np.array(self.weights)
-        known.reshape(-1)[places[there]] = shares[there]
-        weighed.reshape(-1)[places[there]] = weights[there]
+        layer, one, other = np.unravel_index(places[there], known.shape)
+        for rows, columns in ((one, other), (other, one)):
+            known[layer, rows, columns] = shares[there]
+            weighed[layer, rows, columns] = np.where(one == other, 1, 0.5) * weights[there]
         return type(self)(self.family, known, weighed)
 
     def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
-        counts = self.family.tables.counts_of(rows, step)
+        counts = self.family.tables.counts_of(rows, step, quick_products_within)
         gap = counts / rows.cells.shape[1] - self.shares
         return jnp.sum(self.weights * gap**2)
 
