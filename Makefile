@@ -8,7 +8,7 @@ CORE = */tabveil/privacy/*,*/tabveil/curator.py,*/tabveil/sources/contributions.
 PRIVACY = tests/privacy tests/audit tests/test_curator.py tests/test_discovery.py tests/sources/test_contributions.py \
   tests/test_faults.py tests/columns/test_columns.py tests/tables/test_table.py tests/release/test_statement.py
 
-.PHONY: demo test lowest newest wheels docs release container audit attacks peers adapters coverage mutants format clean browser
+.PHONY: demo test lowest newest wheels docs release container audit attacks peers margnet adapters coverage mutants format clean browser
 
 demo: $(VENV)/installed
 	$(BIN)/tabveil demo --out demo
@@ -91,7 +91,10 @@ $(VENV)/auditorium/installed: benchmarks/outsiders/requirements-auditorium.txt
 # ryan112358/private-pgm and terranceliu/dp-query-release. Gigabytes, for torch.
 peers: $(if $(JAM),$(VENV)/jam/installed) $(if $(DPQR),$(VENV)/pmw/installed)
 
-$(VENV)/jam/installed $(VENV)/pmw/installed: $(VENV)/%/installed: benchmarks/outsiders/requirements-%.txt
+# MargNet, for benchmarks/outsiders/margnet.py. Gigabytes, for torch.
+margnet: $(VENV)/margnet/installed
+
+$(VENV)/jam/installed $(VENV)/pmw/installed $(VENV)/margnet/installed: $(VENV)/%/installed: benchmarks/outsiders/requirements-%.txt
 	$(PYTHON) -m venv --clear $(VENV)/$*
 	$(VENV)/$*/bin/$(PIP) -r $< $(if $(filter jam,$*),$(abspath $(JAM)))
 	@touch $@
