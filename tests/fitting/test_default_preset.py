@@ -2,6 +2,7 @@
 there."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import jax.numpy as jnp
@@ -19,6 +20,7 @@ from tabveil.curator import TableCount
 from tabveil.fitting.presets import Default, Effort, Task
 from tabveil.fitting.presets.default import Share, soft_rows
 from tabveil.fitting.projection import Annealing, Measured, Progress, misfit, project
+from tabveil.fitting.public import Help, public_tables
 from tabveil.fitting.rappp import Status
 from tabveil.fitting.relaxed import Mixture
 from tabveil.privacy import Ledger, Relation
@@ -134,6 +136,26 @@ def test_with_no_target_single_columns_get_what_tables_with_targets_would() -> N
     assert unnamed["distributions"] - named["distributions"] == rho * preset.targets_share / 4
     assert named["tables with targets"] == rho * preset.targets_share
     assert unnamed.get("tables with targets", 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "alone", "beside_public"), [(300, 0, 0), (3_000, 3, 0), (10**6, 3, 3)]
+)
+def test_tables_with_a_target_are_measured_together_though_noisy_unless_a_public_table_tells_them(
+    rows: int, alone: int, beside_public: int
+) -> None:
+    columns = {name: categorical(8) for name in "abc"} | {"y": categorical(4)}
+    schema = tv.Schema.from_dict({"columns": columns, "targets": ["y"]})
+    public = Codec(schema).decode(random_table(Codec(schema).domain, 100, seed=0)).to_pandas()
+
+    def together(task: Task) -> int:
+        pairs = Pairs.over(task.domain, [], 2**14)
+        return len(Default().outline(task, pairs, rows).with_targets)
+
+    task = Task(schema, tv.Budget(0.1, 1e-9).rho)
+    assert together(task) == alone
+    known = Help.of(public_tables(public, schema, 0), Codec(schema))
+    assert together(replace(task, public=known)) == beside_public
 
 
 def test_shares_that_leave_nothing_for_the_rounds_are_refused() -> None:

@@ -132,7 +132,11 @@ class Default:
     ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
     alone_share: Share = Share(Fraction(15, 100), Fraction(20, 100), noise=0.008)
     targets_share: Fraction = Fraction(20, 100)
-    most_noise: float = 0.15  # in a table with a target, as a share of all rows
+    # In a table that is measured without being chosen, as a share of all rows. Each of those with a
+    # target may be mostly noise: all together they tell more than a few chosen ones, unless a
+    # public table tells it as well.
+    most_noise: float = 5.0
+    most_noise_beside_public: float = 0.15
     select_share: Fraction = Fraction(8, 100)  # of what is left for cross-tables
     rounds: int = 10
     # of candidates: picking from fewer is quicker and, in our tests, no worse
@@ -448,7 +452,8 @@ class Default:
         if not len(picks):
             return False
         noise = task.protection.noise_of(len(picks), rho, pairs.cells_moved) * np.sqrt(2 / np.pi)
-        return bool(noise * pairs.cells[picks].mean() <= self.most_noise * total)
+        most = self.most_noise if task.public is None else self.most_noise_beside_public
+        return bool(noise * pairs.cells[picks].mean() <= most * total)
 
     def _plan(
         self,
