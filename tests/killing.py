@@ -28,8 +28,9 @@ from tabveil.privacy.journal import Journal
 
 ONE_STEP = Annealing(8.0, stages=1, steps=1, tolerance=0.0)
 FEW = Effort(rows=8, between_rounds=ONE_STEP, at_the_end=ONE_STEP)
-# Equal parts: by size, the number of charges would follow from what noise lets be chosen.
-PRESET = Default(rounds=3, by_size=0.0, effort=FEW)
+# Equal parts, and all tables of two columns chosen: otherwise the number of charges would follow
+# from noise.
+PRESET = Default(rounds=3, by_size=0.0, most_noise=0.0, effort=FEW)
 SCHEMA = {
     "columns": {
         "a": {"type": "categorical", "values": ["x", "y"]},

@@ -302,7 +302,7 @@ BROKEN: dict[str, tuple[Callable[[Patch], None], Job]] = {
     "L2 not squared, unchecked": (unchecked(sensitivity_not_squared), white(MISSING, SWAP, runs=1)),
     "groups of picks paid as one": (
         unchecked(picks_charged_once_for_all_groups),
-        white(CATEGORY, ADD, runs=1),
+        white(TYPES, ADD, runs=1),
     ),
     "bounds from the data": (schema_from(bounds), white(EXTREME, ADD)),
     "categories from the data": (schema_from(categories), white(CATEGORY, ADD)),

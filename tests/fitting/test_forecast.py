@@ -55,12 +55,18 @@ def test_a_plan_tells_the_noise_that_a_fit_then_has() -> None:
     charges = model.release_.charges
     charged = {charge["what"]: charge["scale"] for charge in reversed(charges)}
     assert planned["distributions"] == pytest.approx(charged["measuring 2 distributions"])
-    # Larger columns get more of what all together cost, so that planned noise is a mean.
+    # Larger columns and tables get more of what all together cost, so that planned noise is a mean.
     first = next(i for i, charge in enumerate(charges) if "selecting" in charge["what"])
-    alone = [c for c in charges[:first] if c["what"].endswith("cross-tables")]
-    counts = [int(charge["what"].split()[1]) for charge in alone]
-    told = sum(n / charge["scale"] ** 2 for n, charge in zip(counts, alone, strict=True))
-    assert sum(counts) == 5 and planned["columns"] == pytest.approx((5 / told) ** 0.5)
+    scales = [
+        charge["scale"]
+        for charge in charges[:first]
+        if charge["what"].endswith("cross-tables")
+        for _ in range(int(charge["what"].split()[1]))
+    ]
+    assert len(scales) == 5 + 11  # columns, and tables with a target
+    for purpose, part in (("columns", scales[:5]), ("tables with targets", scales[5:])):
+        told = sum(1 / scale**2 for scale in part)
+        assert planned[purpose] == pytest.approx((len(part) / told) ** 0.5)
 
 
 def test_more_budget_and_more_rows_mean_less_error() -> None:
