@@ -106,14 +106,20 @@ class Effort:
     """
 
     rows: int = 1000  # of the relaxed table, where noise limits what they can show
-    more_rows_from: float = 50_000.0  # strength; beyond it, half as many again
+    twice_from: float = 50_000.0  # strength; beyond it, effort limits the table and not noise
     most_memory: int = 8 * 10**9  # bytes; a schema that needs more is refused
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
 
-    def rows_for(self, strength: float) -> int:
-        """Relaxed rows: one of two numbers, so that compiled programs can be used again."""
-        return self.rows if strength < self.more_rows_from else self.rows * 3 // 2
+    def at(self, strength: float) -> "Effort":
+        """One of two efforts, so that compiled programs can be used again."""
+        if strength < self.twice_from:
+            return self
+        between, last = (
+            replace(steps, steps=2 * steps.steps)
+            for steps in (self.between_rounds, self.at_the_end)
+        )
+        return replace(self, rows=2 * self.rows, between_rounds=between, at_the_end=last)
 
     def steps(self, rounds: int) -> int:
         """Steps of the optimiser in the whole fit."""
@@ -213,8 +219,8 @@ class Default:
         noise_share = reference / max(1, total)
         zeros = task.impossible.zeros(pairs, noise_share, MOST_WEIGHT)
         workload = Workload((pairs,), ranks, domain)
-        rows = self.effort.rows_for(task.strength(total))
-        empty = soft_rows(pairs, domain, {}, rows, task.seed)
+        effort = self.effort.at(task.strength(total))
+        empty = soft_rows(pairs, domain, {}, effort.rows, task.seed)
         room = outline.room(pairs) + len(zeros.picks)
         rehearsal = Thread(target=rehearse, args=(workload, [room], empty))
         rehearsal.start()
@@ -230,7 +236,7 @@ class Default:
         if public is not None:
             counts |= {axis: public.shares(axis) * counted for axis in range(pairs.categorical)}
         counts |= dict(_alone([*given, *alone], pairs, domain))
-        start = soft_rows(pairs, domain, counts, rows, task.seed)
+        start = soft_rows(pairs, domain, counts, effort.rows, task.seed)
         beside = None
         if public is not None:
             pool = public.pool(pairs, ranks, counts, task.seed)
@@ -243,7 +249,7 @@ class Default:
             workload,
             plan,
             start,
-            replace(self.effort.between_rounds, softness=softness),
+            replace(effort.between_rounds, softness=softness),
             lambda status: watch(replace(status, rounds=rounds)),
             total=counted,
             known=known,
@@ -252,7 +258,7 @@ class Default:
             # inverse variance, within reason
             weight=lambda answer: min(MOST_WEIGHT, (reference / answer.scale) ** 2),
         )
-        last = replace(self.effort.at_the_end, softness=softness)
+        last = replace(effort.at_the_end, softness=softness)
         table, progress = project(result.table, result.measured, last)
         table = as_measured(table, result.answers, pairs, counted, zeros)
         watch(Status(rounds, rounds, float(progress.misfit), int(progress.steps)))
@@ -427,8 +433,7 @@ class Default:
         tables |= {(i, j): min(tables[i, j], together(sizes[i] * sizes[j])) for i, j in direct}
         told = [pairs.layout.queries[q] for answer in outline.given for q in answer.picks]
         tables |= {(q.one, q.other): EXACT for q in told if not q.alone and not q.group}
-        steps = self.effort.steps(len(outline.plan.rounds))
-        relaxed = self.effort.rows_for(task.strength(rows))
+        effort = self.effort.at(task.strength(rows))
         return Outlook(
             columns=columns,
             tables=tables,
@@ -436,7 +441,10 @@ class Default:
             candidates=len(pairs) - len(columns),
             memory=self.memory(task.domain),
             # Each step takes three products, of a multiplication and an addition each.
-            multiplications=steps * relaxed * 6 * pairs.effort(outline.room(pairs)),
+            multiplications=effort.steps(len(outline.plan.rounds))
+            * effort.rows
+            * 6
+            * pairs.effort(outline.room(pairs)),
             counts=pairs.tables.counting.counts,
         )
 
