@@ -26,7 +26,6 @@ from tabveil import curator  # noqa: E402
 from tabveil.fitting import device, rappp, rows  # noqa: E402
 from tabveil.fitting.presets import default  # noqa: E402
 from tabveil.privacy import OpenDPNoise  # noqa: E402
-from tabveil.queries import FAMILIES  # noqa: E402
 from tabveil.release import Release  # noqa: E402
 
 IMPORTED = time.perf_counter()
@@ -86,12 +85,8 @@ def main() -> None:
         (rappp, "project", "projection, rounds"),
         (default, "project", "projection, end"),
         (Release, "save", "writing the release"),
-        *((family, "unfold", "cross-tables of the counts") for family in FAMILIES),
-        *(
-            (family, "tally", "counts of the synthetic table")
-            for family in FAMILIES
-            if "tally" in vars(family)
-        ),
+        (curator, "unfolded", "cross-tables of the counts"),
+        (rappp, "_shares", "counts of the synthetic table"),
     ):
         clock.watch(place, name, part)
 
