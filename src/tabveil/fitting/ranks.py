@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tabveil.curator import Curator
-from tabveil.fitting.runs import Run, cut, points, spread, tails
+from tabveil.fitting.runs import Run, cut, looseness, points, spread, tails
 from tabveil.fitting.smoothing import smoothed
 from tabveil.fitting.spending import Purchase
 from tabveil.privacy import Protection
@@ -28,6 +28,7 @@ FAR = 2**30  # points from zero, where all numbers are about as large
 FINE = 16  # parts of a run that a public table gives its shape
 SHORT_LOOK = Fraction(1, 5)
 """Of a column's price, to see whether a public table tells it; the rest is spent where not."""
+FIRM = 1e-9  # the least that a value is moved where others are moved by 1
 MOST_APART = 0.5  # how much of where the two differ may be more than noise
 Below = np.ndarray
 """The share of public rows below each point of a column, and 1 after the last: [points + 1]."""
@@ -240,14 +241,17 @@ class Refining:
             counts, self.kept = leaning(counts, self._foretold(level), scale)
         elif level > 0:
             counts = smoothed(counts, self._usual(), self.parents, scale)
+        loose = np.ones(len(counts))
         if level == 0:
             self.wholes = _adding_up(counts, self.parents, self.wholes.sum())
             ordinary = self.parents == 0
             if self.public is None:
+                runs = self.runs[ordinary]
                 counts[ordinary], self.heard = thinning_out(
-                    counts[ordinary], self.runs[ordinary], self.zero, scale
+                    counts[ordinary], runs, self.zero, scale
                 )
-        mass = _consistent(counts, self.wholes, self.parents)
+                loose[ordinary] = looseness(runs, self.zero, self.heard)
+        mass = _consistent(counts, self.wholes, self.parents, loose)
         lengths = self.runs[:, 1] - self.runs[:, 0]
         dense = (lengths > 1) & (mass > DENSE * following) & (level + 1 < len(LEVELS))
         for (start, stop), held in zip(self.runs[~dense], mass[~dense], strict=True):
@@ -394,23 +398,35 @@ def _adding_up(counts: np.ndarray, parents: np.ndarray, total: float) -> np.ndar
     return onto_simplex(sums + (total - sums.sum()) * parts / parts.sum(), total)
 
 
-def _consistent(counts: np.ndarray, masses: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Counts moved by equal amounts so that parts add up to their whole and none is negative."""
+def _consistent(
+    counts: np.ndarray, masses: np.ndarray, parents: np.ndarray, loose: np.ndarray
+) -> np.ndarray:
+    """Counts moved so that parts add up to their whole and none is negative.
+
+    Each moves as far as it is `loose`: what a whole lacks is not far out, where no row was heard.
+    """
     fitted = counts.copy()
     for parent, mass in enumerate(masses):
         part = parents == parent
-        fitted[part] = onto_simplex(fitted[part], max(mass, 0.0))
+        fitted[part] = onto_simplex(fitted[part], max(mass, 0.0), loose[part])
     return fitted
 
 
-def onto_simplex(values: np.ndarray, total: float) -> np.ndarray:
-    """The nearest non-negative values that add up to `total`."""
-    ordered = np.sort(values)[::-1]
-    shift = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
-    last = np.nonzero(ordered - shift > 0)[0]
-    if not len(last) or total <= 0:
+def onto_simplex(values: np.ndarray, total: float, loose: np.ndarray | None = None) -> np.ndarray:
+    """The nearest non-negative values that add up to `total`; as near as each is not `loose`.
+
+    >>> onto_simplex(np.array([4.0, 2.0, 1.0]), 4.0).tolist()
+    [3.0, 1.0, 0.0]
+    >>> onto_simplex(np.array([4.0, 2.0, 1.0]), 4.5, np.array([1.0, 1.0, 0.5])).tolist()
+    [3.0, 1.0, 0.5]
+    """
+    loose = np.maximum(1.0 if loose is None else loose, FIRM) * np.ones(len(values))
+    order = np.argsort(-values / loose)
+    shift = (np.cumsum(values[order]) - total) / np.cumsum(loose[order])
+    above = np.flatnonzero(values[order] / loose[order] > shift)
+    if not len(above) or total <= 0:
         return np.full(len(values), max(total, 0.0) / len(values))
-    return np.maximum(values - shift[last[-1]], 0.0)
+    return np.maximum(values - shift[above[-1]] * loose, 0.0)
 
 
 def _ranks(lattice: Lattice, columns: list[list[Run]]) -> Ranks:

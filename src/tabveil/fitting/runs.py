@@ -10,8 +10,10 @@ from jaxtyping import Float, Int
 Run = tuple[int, int, float]
 """The points from one to before another, and how many rows they hold."""
 
-THINNING = 2.0
+THINNING = 3.0
 """The power of the distance that rows beyond it fall with, where they are too few to be heard."""
+BESIDE_ZERO = 8
+"""Points from zero: rows that pile up there do not say how far others lie."""
 STEEPEST = 2.5
 """The power that rows in a run fall with, at most, where its neighbours say how steeply."""
 PARTS = 16
@@ -51,6 +53,32 @@ def tails(
     last = first + len(held) - 1
     before = _thinner(zero - runs[first::-1, ::-1], held[0])
     return before[::-1], _thinner(runs[last:] - zero, held[-1])
+
+
+def looseness(
+    runs: Int[np.ndarray, "runs 2"], zero: int, heard: tuple[int, int]
+) -> Float[np.ndarray, " runs"]:
+    """How many rows each run may lack, or have too many, where one that was `heard` may have 1.
+
+    Beyond the last of these it is less and less. Where rows are heard at zero alone, others may be
+    of any size: so many in each doubling of it.
+
+    >>> runs = np.array([[0, 50], [50, 100], [100, 200]])
+    >>> looseness(runs, zero=0, heard=(0, 50)).tolist()
+    [1.0, 1.0, 0.125]
+    """
+    found = np.ones(len(runs))
+    for near, far, end in (
+        (runs[:, 0] - zero, runs[:, 1] - zero, heard[1] - zero),
+        (zero - runs[:, 1], zero - runs[:, 0], zero - heard[0]),
+    ):
+        beyond = near >= max(end, 0)
+        if end > BESIDE_ZERO:
+            found[beyond] = (end / near[beyond]) ** THINNING
+        elif beyond.any():
+            doublings = np.log1p(far[beyond]) - np.log1p(near[beyond])
+            found[beyond] = doublings / doublings.max()
+    return found
 
 
 def spread(runs: list[Run], zero: int, heard: tuple[int, int]) -> list[Run]:
