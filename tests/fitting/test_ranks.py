@@ -118,6 +118,29 @@ def test_many_rows_far_out_are_not_explained_away() -> None:
     assert found[2:].sum() > 0.6 * counts[2:].sum()
 
 
+def test_what_counts_lack_is_not_put_far_out() -> None:
+    column = Refining.start(size=10_000, every=10_000, zero=0, pieces=8, total=7000)
+    near = column.runs[:, 1] <= 1000
+    noise = np.where(near, 0.0, [0, 0, 0, 0, -60.0, 50.0, -40.0, 30.0])
+    held = np.array([200.0, 300.0, 3500.0, 2500.0, 0, 0, 0, 0]) + noise  # 500 are missing
+    column.refine(held, 100.0, level=0, following=1e9)
+    masses = np.array([mass for _, _, mass in sorted(column.done)])
+    assert masses.sum() == pytest.approx(7000)
+    assert masses[~near].sum() < 0.35 * 500  # in equal parts it would be half
+    assert masses[-1] < 0.002 * 500 and (np.diff(masses[~near]) < 0).all()
+
+
+@pytest.mark.parametrize("rule, draw", [(FINE, heavy_tail), (FINE, lambda rows: ages(rows) * 3)])
+def test_means_are_right_where_noise_hides_all_that_is_far_out(rule: dict, draw) -> None:
+    rows, lattice, off = draw(5000), lattice_of(rule), []
+    for seed in range(20):
+        curator, _ = door(table_of(rows), Fraction(1, 5000), noise=Fixed(seed))
+        learnt = learn_ranks(curator, lattice, Fraction(1, 5000), len(rows))
+        drawn = learnt.ranks.numbers(((np.arange(GRID) + 0.5) / GRID)[:, None])
+        off.append((drawn.mean() - rows.mean()) / rows.std())
+    assert np.abs(off).mean() < 1.0
+
+
 def test_a_column_of_noise_alone_is_left_as_it_is() -> None:
     counts = np.array([3.0, -2.0, 5.0, 1.0])
     found, heard = thinning_out(counts, np.arange(4)[:, None] + [0, 1], 0, 20.0)

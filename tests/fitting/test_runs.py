@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabveil.fitting.runs import cut, spread, tails
+from tabveil.fitting.runs import cut, looseness, spread, tails
 
 POINTS = st.integers(-(10**6), 10**6)
 
@@ -36,6 +36,29 @@ def test_rows_beyond_those_heard_become_fewer_away_from_zero_on_both_sides() -> 
     dense_after = after / np.diff(runs[heard[-1] + 1 :], axis=1)[:, 0]
     assert (np.diff(dense_before) > 0).all() and (np.diff(dense_after) < 0).all()
     assert before.sum() < 50 * len(heard) and after.sum() < 50 * len(heard)
+
+
+@given(
+    start=POINTS, length=st.integers(2, 10**6), zero=POINTS, ends=st.tuples(POINTS, POINTS)
+)
+def test_what_is_heard_may_be_off_the_most_and_beyond_it_ever_less(
+    start: int, length: int, zero: int, ends: tuple[int, int]
+) -> None:
+    runs = cut(start, start + length, 20, zero, by_size=0.5)
+    first, last = sorted(int(np.clip(end - start, 0, length - 1)) % len(runs) for end in ends)
+    heard = int(runs[first, 0]), int(runs[last, 1])
+    loose = looseness(runs, zero, heard)
+    assert (loose > 0).all() and (loose <= 1).all() and (loose[first : last + 1] == 1).all()
+    if heard[1] - zero > 10:
+        assert (np.diff(loose[last:]) <= 0).all()
+    if zero - heard[0] > 10:
+        assert (np.diff(loose[: first + 1]) >= 0).all()
+
+
+def test_where_rows_are_heard_at_zero_alone_others_may_be_of_any_size() -> None:
+    runs = np.array([[0, 1], [1, 31], [31, 1023], [1023, 2047]])
+    loose = looseness(runs, zero=0, heard=(0, 1))
+    assert loose[2] == 1 and loose[1] == pytest.approx(0.8) and loose[3] == pytest.approx(0.2)
 
 
 @given(
