@@ -204,10 +204,12 @@ def _worst(
     """
     family = ask.family
     noise = curator.noise_of(family, ask.picks, ask.measure) * np.sqrt(2 / np.pi)
+    expected = shares * total  # large: one copy at a time
+    expected = np.rint(expected, out=expected).astype(np.int64)
     return curator.select(
         workload,
         family,
-        expected=np.rint(shares * total).astype(np.int64),
+        expected=expected,
         picks=ask.picks,
         rho=ask.select,
         exclude=barred,
@@ -218,7 +220,9 @@ def _worst(
 
 def _shares(table: Table, family: QueryFamily) -> np.ndarray:
     """What a relaxed table expects of all queries of a family."""
-    return np.asarray(family.tally.of(_rows(table)), np.float64) / table.logits.shape[1]
+    found = np.array(family.tally.of(_rows(table)), np.float64)
+    found /= table.logits.shape[1]
+    return found
 
 
 def _barred(answers: Sequence[Answer], ask: Ask) -> np.ndarray:

@@ -151,9 +151,12 @@ class CrossTables(Tally):
         expected: Int[np.ndarray, "classes cells cells"],
         slack: int = 0,
     ) -> Int[np.ndarray, " queries"]:
-        gaps = np.maximum(np.abs(counts - expected) - slack, 0)
-        for axis in (1, 2):
-            gaps = self._by_column(gaps, axis)
+        gaps = np.stack(
+            [
+                self._by_column(self._by_column(_beyond(*layer, slack), 0), 1)
+                for layer in zip(counts, expected, strict=True)
+            ]
+        )
         first = [layers[0] for layers in self.layout.layers]
         by_group = np.add.reduceat(gaps, first, axis=0)
         one, other, group = np.array(self.layout.queries).T
@@ -186,6 +189,16 @@ class CrossTables(Tally):
         rows = columns[query.one].cells[:, None]
         others = rows if query.alone else columns[query.other].cells[None, :]
         return ((layers * cells + rows) * cells + others).ravel().tolist()
+
+
+def _beyond(
+    counts: Int[np.ndarray, "cells cells"], expected: Int[np.ndarray, "cells cells"], slack: int
+) -> Int[np.ndarray, "cells cells"]:
+    """How far cells are off by more than `slack`; class by class, as these may be large."""
+    gaps = counts - expected
+    np.abs(gaps, out=gaps)
+    gaps -= slack
+    return np.maximum(gaps, 0, out=gaps)
 
 
 @jax.jit

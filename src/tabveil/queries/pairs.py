@@ -1,6 +1,6 @@
 """All pairs of columns, for all rows and within each class; numbers take part as bins."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar, Self
@@ -15,7 +15,7 @@ from tabveil.queries.family import NoisyEvidence, QueryFamily
 from tabveil.queries.layout import CutColumn, Layout, Query
 from tabveil.queries.products import quick_products_within
 from tabveil.queries.rows import Array, Rows, Step
-from tabveil.queries.tiles import EFFORT, SIDE, Tiles
+from tabveil.queries.tiles import EFFORT, SIDE, Block, Tiles
 from tabveil.tables.placement import Part
 from tabveil.tables.sides import ByColumn, Side
 from tabveil.tables.table import Domain
@@ -197,14 +197,12 @@ class TiledTables(NoisyEvidence):
         shares: Float[np.ndarray, "picks width"],
         weights: Shaped[np.ndarray, "picks width"],
     ) -> Self:
-        tiles = self.tiles
-        for pick, noisy, weight in zip(picks, shares, weights, strict=True):
-            tiles = self._with_table(tiles, self.family.layout.queries[pick], noisy, weight)
-        return replace(self, tiles=tiles)
+        queries = (self.family.layout.queries[pick] for pick in picks)
+        known = zip(queries, shares, weights, strict=True)
+        blocks = (block for each in known for block in self._blocks(*each))
+        return replace(self, tiles=self.tiles.with_blocks(blocks))
 
-    def _with_table(
-        self, tiles: Tiles, query: Query, shares: np.ndarray, weights: np.ndarray
-    ) -> Tiles:
+    def _blocks(self, query: Query, shares: np.ndarray, weights: np.ndarray) -> Iterator[Block]:
         layout, all_rows = self.family.layout, len(self.family.tables.owner)
         one, other = layout.columns[query.one], layout.columns[query.other]
         classes = layout.groups[query.group].cells or (all_rows,)
@@ -215,9 +213,8 @@ class TiledTables(NoisyEvidence):
         shares, weights = shares[:cells].reshape(shape), weights[:cells].reshape(shape)
         for layer, within in enumerate(classes):
             for (first, rows), (second, columns) in product(one.pieces, across):
-                block = (layer, rows, columns)
-                tiles = tiles.with_block(first, second, within, shares[block], weights[block])
-        return tiles
+                part = (layer, rows, columns)
+                yield Block(first, second, within, shares[part], weights[part])
 
     def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
         cells = self.family.tables.cells_of(rows, step)

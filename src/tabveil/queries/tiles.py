@@ -1,8 +1,9 @@
 """Evidence about few of very many cross-tables, in square tiles: no others are computed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import Self
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,16 @@ SIDE = 16
 TOGETHER = 32  # tiles that one step of the loop works on
 EFFORT = 10
 """What a cell of a tile costs, against a cell of one large product; measured on two cores."""
+
+
+class Block(NamedTuple):
+    """What is known of a cross-table of one class, from these cells on."""
+
+    first: int
+    second: int
+    within: int
+    shares: Float[np.ndarray, "rows columns"]
+    weights: Shaped[np.ndarray, "rows columns"]
 
 
 @jax.tree_util.register_dataclass
@@ -36,26 +47,21 @@ class Tiles:
         empty = np.zeros((room, SIDE, SIDE), np.float32)
         return cls(places, places, places, empty, empty)
 
-    def with_block(
-        self,
-        first: int,
-        second: int,
-        within: int,
-        shares: Float[np.ndarray, "rows columns"],
-        weights: Shaped[np.ndarray, "rows columns"],
-    ) -> "Tiles":
-        """One more cross-table of one class, from these cells on; the room doubles when full."""
-        corners = list(product(*(range(0, length, SIDE) for length in shares.shape)))
+    def with_blocks(self, blocks: Iterable[Block]) -> "Tiles":
+        """With more cross-tables of one class each; the room doubles when full."""
         used = int(np.count_nonzero(np.asarray(self.weights).any(axis=(1, 2))))
         new: Tiles = jax.tree.map(np.array, self)
-        while used + len(corners) > len(new.first):
-            new = jax.tree.map(lambda array: np.concatenate([array, np.zeros_like(array)]), new)
-        for tile, (row, column) in enumerate(corners, start=used):
-            new.first[tile], new.second[tile] = first + row, second + column
-            new.within[tile] = within
-            for array, block in ((new.shares, shares), (new.weights, weights)):
-                piece = block[row : row + SIDE, column : column + SIDE]
-                array[tile, : piece.shape[0], : piece.shape[1]] = piece
+        for block in blocks:
+            corners = list(product(*(range(0, length, SIDE) for length in block.shares.shape)))
+            while used + len(corners) > len(new.first):
+                new = jax.tree.map(lambda array: np.concatenate([array, np.zeros_like(array)]), new)
+            for tile, (row, column) in enumerate(corners, start=used):
+                new.first[tile], new.second[tile] = block.first + row, block.second + column
+                new.within[tile] = block.within
+                for array, known in ((new.shares, block.shares), (new.weights, block.weights)):
+                    piece = known[row : row + SIDE, column : column + SIDE]
+                    array[tile, : piece.shape[0], : piece.shape[1]] = piece
+            used += len(corners)
         return new
 
     def misfit(self, members: Float[jax.Array, "cells rows"]) -> Float[jax.Array, ""]:
