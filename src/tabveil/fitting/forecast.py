@@ -43,15 +43,15 @@ KEPT_IN_LISTS = 0.62  # likewise of each value of a long list, of which no other
 UNRESOLVED = 1.7
 UNKNOWN = 0.25  # and no more, if hardly any run can be cut
 # of the noise in a cell of a cross-table, likewise, and never more than the cell's own share,
-JOINT = 0.64
+JOINT = 0.56
 STEEP = 2.8  # where the k-th largest cell has a share like k to the power of minus this
 DEPENDENCE = 0.091  # what a table loses at most if its two columns are taken as independent
 # What remains without any noise: 1,000 relaxed rows, finite bins.
-FLOOR_CATEGORY, FLOOR_NUMBER = 0.0006, 0.004
+FLOOR_CATEGORY, FLOOR_NUMBER = 0.0006, 0.0025
 FLOOR_SURFACE = 0.021  # the same for two numbers, whose shape inside a bin is not known
 PROGRAM = 700_000_000  # bytes that the program needs whatever the schema
-START = 5.0  # seconds: imports and compiled programs
-FLOPS = 2.5e11  # multiplications and additions a second on two ordinary cores
+START = 3.5  # seconds: imports and compiled programs
+FLOPS = 4.5e11  # multiplications and additions a second on two ordinary cores
 READING, COUNTING = 1.5e-8, 5e-9  # seconds on two cores: to read a cell, to count a row once
 Z_95 = 1.96  # standard errors to each side of a 95 % interval
 SMALLEST, LARGEST = 1e-3, 100.0  # the ε between which `epsilon_for` searches

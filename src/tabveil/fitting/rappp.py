@@ -220,7 +220,7 @@ def _worst(
 
 def _shares(table: Table, family: QueryFamily) -> np.ndarray:
     """What a relaxed table expects of all queries of a family."""
-    found = np.array(family.tally.of(_rows(table)), np.float64)
+    found = np.array(family.tally.of(_rows(table)), np.float32)
     found /= table.logits.shape[1]
     return found
 
