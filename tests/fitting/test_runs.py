@@ -38,9 +38,7 @@ def test_rows_beyond_those_heard_become_fewer_away_from_zero_on_both_sides() -> 
     assert before.sum() < 50 * len(heard) and after.sum() < 50 * len(heard)
 
 
-@given(
-    start=POINTS, length=st.integers(2, 10**6), zero=POINTS, ends=st.tuples(POINTS, POINTS)
-)
+@given(start=POINTS, length=st.integers(2, 10**6), zero=POINTS, ends=st.tuples(POINTS, POINTS))
 def test_what_is_heard_may_be_off_the_most_and_beyond_it_ever_less(
     start: int, length: int, zero: int, ends: tuple[int, int]
 ) -> None:
