@@ -131,7 +131,7 @@ def test_what_counts_lack_is_not_put_far_out() -> None:
 
 
 @pytest.mark.parametrize("rule, draw", [(FINE, heavy_tail), (FINE, lambda rows: ages(rows) * 3)])
-def test_means_are_right_where_noise_hides_all_that_is_far_out(rule: dict, draw) -> None:
+def test_means_stay_near_where_noise_hides_all_that_is_far_out(rule: dict, draw) -> None:
     rows, lattice, off = draw(5000), lattice_of(rule), []
     for seed in range(20):
         curator, _ = door(table_of(rows), Fraction(1, 5000), noise=Fixed(seed))

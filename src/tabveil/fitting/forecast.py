@@ -1,7 +1,7 @@
 """What a fit would measure, and how far off, from public things alone: no table is opened.
 
 What is bought is what the preset itself says. The error model behind the prediction was made for
-the default preset and is empirical: its constants were fitted to eight releases of three tables
+the default preset and is empirical: its constants were fitted to releases of a few tables
 (docs/plan.md).
 """
 

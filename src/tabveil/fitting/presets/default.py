@@ -42,7 +42,7 @@ from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Domain
 
 MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
-FINER, FINER_ALONE = 0.7, 2.0  # bins for the cube root of strength; the second for one number alone
+FINER, FINER_ALONE = 0.7, 2.0  # times the cube root of strength: bins; of the only number
 MOST_WEIGHT = 4.0  # of an answer, where that of a chosen cross-table is 1
 BETWEEN_ROUNDS = Annealing(stages=1, steps=30, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.05, cooling=0.6)
@@ -533,7 +533,8 @@ def _equally_full(
 def bins_for(strength: float, numbers: int) -> int:
     """Coarse bins where noise is strong: every cell of a cross-table costs the same noise.
 
-    Tables of two numbers have the square of the bins; a number that is the only one has none.
+    Tables of two numbers have the square of the bins. Where there is one number, there are none of
+    these, and its bins may be finer.
     """
     finer = FINER_ALONE if numbers == 1 else FINER
     return int(np.clip(4 + finer * strength ** (1 / 3), 6, most_bins(numbers)))
