@@ -7,6 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "tabveil"
 
+WORDS = "shapes"  # what signatures are written in: everyone's
 # Each room may import the rooms named here, and no other.
 MAY_IMPORT = {
     "errors": set(),
@@ -92,7 +93,8 @@ def imported_rooms(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
 def test_a_room_imports_only_the_rooms_below_it(path: Path) -> None:
-    assert imported_rooms(path) - {room_of(path)} <= MAY_IMPORT[room_of(path)]
+    room = room_of(path)
+    assert imported_rooms(path) - {room, WORDS} <= MAY_IMPORT.get(room, set())
 
 
 def reachable(room: str) -> set[str]:

@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from jaxtyping import Int, Shaped
 
 from tabveil.privacy import Door, Protection, Relation
 from tabveil.queries import QueryFamily
 from tabveil.queries.family import place_of
+from tabveil.shapes import Int, Shaped
 from tabveil.tables.measurement import Measurement
 from tabveil.tables.placement import Lattice, Placement
 from tabveil.tables.sides import ByColumn

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int
 
 from tabveil.curator import (
     Curator,
@@ -21,6 +20,7 @@ from tabveil.errors import InvalidInput
 from tabveil.fitting.rows import EncodedRows
 from tabveil.privacy import Budget, Door, Ledger, Noise, Protection, Relation
 from tabveil.schema import Schema
+from tabveil.shapes import Int
 from tabveil.sources import Source
 from tabveil.tables.placement import Lattice
 from tabveil.tables.table import Codec, Table

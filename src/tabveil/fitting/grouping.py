@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Float
 from scipy.special import erfcx
 
 from tabveil.columns import Categorical, CategoryCodec
@@ -18,6 +17,7 @@ from tabveil.fitting.ranks import onto_simplex
 from tabveil.fitting.spending import Purchase, counted
 from tabveil.privacy import Protection
 from tabveil.schema import Schema
+from tabveil.shapes import Float
 from tabveil.tables.table import Codec, Grouping
 
 SHARE = Fraction(1, 20)  # of the whole budget

@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Float, Int, Shaped
 
 from tabveil.fitting.relaxed import Table
 from tabveil.queries import Hard, QueryFamily, Soft, Step
 from tabveil.queries.family import NoisyEvidence, place_of
+from tabveil.shapes import Float, Int, Shaped
 
 
 @jax.tree_util.register_dataclass

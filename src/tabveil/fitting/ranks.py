@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from tabveil.curator import Curator
 from tabveil.fitting.runs import Run, cut, looseness, points, spread, tails
@@ -15,6 +14,7 @@ from tabveil.fitting.smoothing import smoothed
 from tabveil.fitting.spending import Purchase
 from tabveil.privacy import Protection
 from tabveil.queries.rows import GRID
+from tabveil.shapes import Float, Int
 from tabveil.tables.placement import Lattice, Ranks
 
 LEVELS = (Fraction(4, 10), Fraction(3, 10), Fraction(3, 20), Fraction(3, 20))

@@ -7,11 +7,11 @@ from typing import Protocol, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
 from tabveil.queries import GRID, Rows
 from tabveil.queries.bins import Bins
 from tabveil.queries.rows import Array, with_constants
+from tabveil.shapes import Float
 from tabveil.tables.numbers import Binned, Positions, RelaxedNumbers
 from tabveil.tables.table import Domain
 

@@ -5,7 +5,8 @@ rows a run of points holds; where it is cut, and what is too rare to be heard, f
 """
 
 import numpy as np
-from jaxtyping import Float, Int
+
+from tabveil.shapes import Float, Int
 
 Run = tuple[int, int, float]
 """The points from one to before another, and how many rows they hold."""

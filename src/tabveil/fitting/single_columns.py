@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
-from jaxtyping import Float
 
 from tabveil.curator import Answer
 from tabveil.fitting.ranks import onto_simplex
@@ -17,6 +16,7 @@ from tabveil.fitting.relaxed import Mixture
 from tabveil.fitting.zeros import Zeros
 from tabveil.queries import Pairs
 from tabveil.queries.rows import HARD
+from tabveil.shapes import Float
 
 SWEEPS = 30  # of scaling; each brings shares closer
 TINY = 1e-9

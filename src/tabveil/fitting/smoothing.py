@@ -8,7 +8,8 @@ depths as much is kept of them as stands out from noise (James and Stein); all o
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float, Int
+
+from tabveil.shapes import Float, Int
 
 CLEARLY = 3.0  # standard errors; a difference beyond them, as next to a spike, is kept as it is
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.optimize import minimize, nnls
 
@@ -19,6 +18,7 @@ from tabveil.curator import Answer
 from tabveil.fitting.counting import recounted
 from tabveil.queries import Pairs
 from tabveil.queries.rows import HARD, real_rows
+from tabveil.shapes import Float, Int
 from tabveil.tables.numbers import Binned, Mixed, Positions, RelaxedNumbers
 from tabveil.tables.placement import GRID, Ranks
 from tabveil.tables.table import Domain, Table

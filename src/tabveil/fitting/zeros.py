@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
 
 from tabveil.queries import Pairs, QueryFamily
 from tabveil.queries.layout import CutColumn
 from tabveil.release.repair import EditableRows, Repair
 from tabveil.schema import Schema, kind_axis
 from tabveil.schema.constraints import AddsUp, Compares, Constraint, Determines
+from tabveil.shapes import Bool, Float, Int, Shaped
 from tabveil.tables.placement import Interval, Ranks
 from tabveil.tables.table import Codec, Grouping, Table
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 from scipy.stats import chi2
 from scipy.stats import t as student
 
@@ -14,6 +13,7 @@ from tabveil.errors import InvalidInput
 from tabveil.inference.correction import allowance, most_hidden
 from tabveil.inference.replicates import Replicates
 from tabveil.inference.rests import Rests, require_level, warn_of, warn_of_noise
+from tabveil.shapes import Float
 
 RESAMPLES = 5  # of each replicate
 PAIRS = 0.75  # taken as measured, where columns were measured two by two only

@@ -8,9 +8,9 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Num
 
 from tabveil.queries.rows import GRID, Array, Step
+from tabveil.shapes import Float, Num
 
 
 @jax.tree_util.register_dataclass

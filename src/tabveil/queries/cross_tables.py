@@ -12,7 +12,6 @@ from typing import Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Num
 
 from tabveil.queries.bins import Bins
 from tabveil.queries.counting import Counting
@@ -20,6 +19,7 @@ from tabveil.queries.family import Tally, padded
 from tabveil.queries.layout import Layout, Query, StaticLayout
 from tabveil.queries.products import Within, products_within
 from tabveil.queries.rows import HARD, Array, Rows, Step, everyone
+from tabveil.shapes import Float, Int, Num
 from tabveil.tables.table import Domain
 
 

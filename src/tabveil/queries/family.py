@@ -8,9 +8,9 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num, Shaped
 
 from tabveil.queries.rows import HARD, Array, Rows, Step, real_rows
+from tabveil.shapes import Bool, Float, Int, Num, Shaped
 from tabveil.tables.sides import Side
 from tabveil.tables.table import Domain
 

@@ -10,10 +10,10 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import Lines, QueryFamily, padded
 from tabveil.queries.rows import Array, Rows, Step, nobody
+from tabveil.shapes import Bool, Float, Int
 from tabveil.tables.sides import ByColumn, Side
 from tabveil.tables.table import Domain
 

@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
 
 from tabveil.queries.cross_tables import CrossTables
 from tabveil.queries.family import NoisyEvidence, QueryFamily
@@ -16,6 +15,7 @@ from tabveil.queries.layout import CutColumn, Layout, Query
 from tabveil.queries.products import quick_products_within
 from tabveil.queries.rows import Array, Rows, Step
 from tabveil.queries.tiles import EFFORT, SIDE, Block, Tiles
+from tabveil.shapes import Bool, Float, Int, Shaped
 from tabveil.tables.placement import Part
 from tabveil.tables.sides import ByColumn, Side
 from tabveil.tables.table import Domain

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float
+
+from tabveil.shapes import Float
 
 Within = Callable[[jax.Array, jax.Array], jax.Array]
 """(P ∘ Y_c) Pᵀ for every class c, from P [cells, rows] and Y [classes, rows]."""

@@ -10,7 +10,6 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from tabveil.queries.family import Lines, QueryFamily
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone
@@ -21,6 +20,7 @@ from tabveil.queries.thresholds import (
     weighted_sum,
     weights_of,
 )
+from tabveil.shapes import Bool, Float, Int
 from tabveil.tables.sides import AlongLine, Side
 from tabveil.tables.table import Domain
 

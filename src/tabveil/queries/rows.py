@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Num
 
+from tabveil.shapes import Float, Int, Num
 from tabveil.tables.placement import GRID as GRID
 from tabveil.tables.table import Domain
 

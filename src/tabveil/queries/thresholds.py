@@ -9,10 +9,10 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num
 
 from tabveil.queries.family import QueryFamily, padded
 from tabveil.queries.rows import GRID, Array, Rows, Step, everyone, nobody
+from tabveil.shapes import Bool, Float, Int, Num
 from tabveil.tables.sides import ByColumn, Side, UnderBounds, UpperBound
 from tabveil.tables.table import Domain
 

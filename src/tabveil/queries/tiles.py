@@ -8,9 +8,9 @@ from typing import NamedTuple, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Shaped
 
 from tabveil.queries.rows import Array
+from tabveil.shapes import Float, Shaped
 
 SIDE = 16
 TOGETHER = 32  # tiles that one step of the loop works on

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float
 
 from tabveil.errors import InvalidInput
 from tabveil.machine.files import atomic_folder
@@ -25,6 +24,7 @@ from tabveil.release.untrusted import Damaged, arrays_in, json_in
 from tabveil.schema import Schema
 from tabveil.schema.constraints import Determines
 from tabveil.schema.totals import Total
+from tabveil.shapes import Float
 from tabveil.tables.drawing import as_often, drawn_codes, even_levels
 from tabveil.tables.measurement import Measurement
 from tabveil.tables.numbers import KINDS, Positions, RelaxedNumbers

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from jaxtyping import Float
 
+from tabveil.shapes import Float
 from tabveil.tables.drawing import Levels, as_often, drawn_places, levels_in_order
 from tabveil.tables.placement import GRID
 

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from jaxtyping import Float, Int32
 
 from tabveil.columns.codec import NumberRule
 from tabveil.schema import Schema
+from tabveil.shapes import Float, Int32
 from tabveil.tables.table import Codec, Table
 
 GRID = 2**16

@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from tabveil.columns import MISSING
 from tabveil.columns.cells import Codes, Numbers
 from tabveil.schema import Schema, kind_axis
+from tabveil.shapes import Float, Int
 
 
 @dataclass(frozen=True)
