@@ -95,6 +95,24 @@ def test_rows_know_less_the_more_it_costs(pairs: Pairs, mixture: Mixture, domain
     assert known[0] > known[1] > known[2] >= 0 and known[2] < 0.5 * known[0]
 
 
+def test_what_is_insisted_on_comes_closer_at_the_same_price(
+    pairs: Pairs, mixture: Mixture, domain: Domain
+) -> None:
+    hidden = soft_rows(pairs, domain, {}, 30, seed=5)
+    measured = evidence(pairs, hidden.moved(tuple(3 * p for p in hidden.parameters)))
+    dear = replace(STEPS, softness=1e-2)
+    table, asked_once = project(mixture, measured, dear)
+    insisting = measured
+    for _ in range(3):
+        insisting = insisting.insisting(table, 1.0)
+        table, asked_again = project(table, insisting, dear)
+    # What is reported is how far the table is from the answers, not from what is asked for.
+    assert float(asked_again.misfit) == pytest.approx(
+        float(misfit(table, measured, Hard())), rel=0.01
+    )
+    assert float(asked_again.misfit) < 0.5 * float(asked_once.misfit)
+
+
 def test_rows_that_are_all_alike_know_nothing(mixture: Mixture) -> None:
     alike = mixture.moved(tuple(jnp.zeros_like(p) + p[:, :1] for p in mixture.parameters))
     assert float(alike.information()) == pytest.approx(0, abs=1e-5)

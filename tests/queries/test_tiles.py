@@ -42,11 +42,25 @@ def test_tiles_have_the_misfit_and_the_gradient_of_the_whole(
     picks = np.random.default_rng(1).permutation(len(pairs))
     empty = (WholeTables.empty(pairs), TiledTables(pairs, Tiles.room_for(1)))
     known = [evidence.learn(picks, *noisy(pairs, picks)) for evidence in empty]
+    known = [evidence.owed(0.5 * evidence.shortfall(table.rows())) for evidence in known]
     found = [jax.value_and_grad(lambda t, k=k: k.misfit(t.rows(), step))(table) for k in known]
     # The whole is a little rounded (`quick_products_within`).
     assert float(found[0][0]) == pytest.approx(float(found[1][0]), rel=1e-3)
     for one, other in zip(jax.tree.leaves(found[0][1]), jax.tree.leaves(found[1][1]), strict=True):
         np.testing.assert_allclose(one, other, atol=0.01 * np.abs(other).max())
+
+
+def test_nothing_falls_short_where_nothing_is_known(domain: Domain, pairs: Pairs) -> None:
+    rows, picks = (
+        Relaxed.random(domain, 60, jax.random.key(0)).rows(),
+        np.array([3, len(pairs) - 1]),
+    )
+    for empty in (WholeTables.empty(pairs), TiledTables(pairs, Tiles.room_for(1))):
+        known = empty.learn(picks, *noisy(pairs, picks))
+        short = np.asarray(known.shortfall(rows))
+        weights = known.weights if isinstance(known, WholeTables) else known.tiles.weights
+        assert (short[np.asarray(weights) == 0] == 0).all()
+        assert np.count_nonzero(short) == pytest.approx(np.count_nonzero(weights), rel=0.05)
 
 
 def test_room_grows_without_losing_what_was_learnt(pairs: Pairs) -> None:

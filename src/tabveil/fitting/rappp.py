@@ -112,12 +112,14 @@ def rappp(
     weight: Callable[[Answer], float] = lambda answer: 1.0,
     zeros: Zeros | None = None,
     public: WeightedRows | None = None,
+    insistence: float = 0.0,
 ) -> Result:
     """Improve `start` round by round; only `curator` sees private rows, at a price each time.
 
     `known` holds answers from before the first round. `weight` says how much an answer counts in
     the fit. `zeros` are cells that no row can be in. `public` rows learn the same answers beside
-    the table, and have their say in what looks worst.
+    the table, and have their say in what looks worst. After each round, `insistence` of what the
+    table fell short of is asked for on top.
     """
     table = start
     answers: list[Answer] = []
@@ -158,6 +160,8 @@ def rappp(
                 public = public.learnt(new, relaxed)
                 public = None if public.refuted else public
         table, progress = project(table, measured, annealing)
+        if insistence:
+            measured = measured.insisting(table, insistence)
         watch(Status(number + 1, len(plan.rounds), float(progress.misfit), int(progress.steps)))
     return Result(workload, table, total, tuple(answers), measured, public)
 
@@ -186,7 +190,9 @@ def rehearse(workload: Workload, room: Sequence[int], start: Table) -> None:
     """Compile what the rounds will run, without a step, while others count rows."""
     for family in workload.families:
         family.tally.of(_rows(start))
-    project(start, Measured.reserve(workload.families, room), Annealing(stages=0))
+    nothing = Measured.reserve(workload.families, room)
+    project(start, nothing, Annealing(stages=0))
+    nothing.insisting(start, 0.0)
 
 
 def _worst(

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import jax
@@ -116,7 +116,10 @@ class Tally(ABC):
 
 
 class NoisyEvidence(ABC):
-    """What is known of one family: noisy shares, with weights that are zero where nothing is."""
+    """What is known of one family: noisy shares, with weights that are zero where nothing is.
+
+    `arrears` are asked for on top: what earlier fits to the same answers fell short of.
+    """
 
     family: QueryFamily
 
@@ -131,7 +134,19 @@ class NoisyEvidence(ABC):
 
     @abstractmethod
     def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
-        """Σ w (q(rows) − â)² over what is known."""
+        """Σ w (q(rows) − â − arrears)² over what is known."""
+
+    @abstractmethod
+    def shortfall(self, rows: Rows) -> Float[jax.Array, "..."]:
+        """How far rows fall short of what is known, â − q(rows), laid out as the shares are."""
+
+    @abstractmethod
+    def owed(self, more: Float[Array, "..."]) -> "NoisyEvidence":
+        """With so much more in arrears."""
+
+    @abstractmethod
+    def settled(self) -> "NoisyEvidence":
+        """With nothing in arrears."""
 
 
 def place_of(family: QueryFamily, families: Sequence[QueryFamily]) -> int:
@@ -214,13 +229,15 @@ class AskedLines(NoisyEvidence):
     picks: Array  # [room]
     shares: Array  # [room, width]
     weights: Array  # [room, width]
+    arrears: Array  # [room, width]
     used: Array  # [], how many lines hold an answer
 
     @classmethod
     def empty(cls, family: QueryFamily, room: int) -> Self:
         """Room for this many queries."""
         nothing = np.zeros((room, family.width), np.float32)
-        return cls(family, np.zeros(room, np.int32), nothing, nothing, np.array(0, np.int32))
+        used = np.array(0, np.int32)
+        return cls(family, np.zeros(room, np.int32), nothing, nothing, nothing, used)
 
     def learn(
         self,
@@ -234,13 +251,25 @@ class AskedLines(NoisyEvidence):
             _with(self.picks, lines, picks),
             _with(self.shares, lines, shares),
             _with(self.weights, lines, weights),
+            self.arrears,
             np.array(lines.stop, np.int32),
         )
 
     def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
-        answers = self.family.take(self.picks).answers(rows, step)
-        gap = answers / rows.cells.shape[1] - self.shares
+        gap = self._answers(rows, step) - self.shares - self.arrears
         return jnp.sum(self.weights * gap**2)
+
+    def shortfall(self, rows: Rows) -> Float[jax.Array, "room width"]:
+        return jnp.where(self.weights > 0, self.shares - self._answers(rows, HARD), 0.0)
+
+    def owed(self, more: Float[Array, "room width"]) -> Self:
+        return replace(self, arrears=self.arrears + more)
+
+    def settled(self) -> Self:
+        return replace(self, arrears=jnp.zeros_like(self.arrears))
+
+    def _answers(self, rows: Rows, step: Step) -> Float[jax.Array, "room width"]:
+        return self.family.take(self.picks).answers(rows, step) / rows.cells.shape[1]
 
 
 def _with(array: Array, lines: slice, new: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from tabveil.queries.cross_tables import CrossTables
 from tabveil.queries.family import NoisyEvidence, QueryFamily
 from tabveil.queries.layout import CutColumn, Layout, Query
 from tabveil.queries.products import quick_products_within
-from tabveil.queries.rows import Array, Rows, Step
+from tabveil.queries.rows import HARD, Array, Rows, Step
 from tabveil.queries.tiles import EFFORT, SIDE, Block, Tiles
 from tabveil.shapes import Bool, Float, Int, Shaped
 from tabveil.tables.placement import Part
@@ -155,12 +155,13 @@ class WholeTables(NoisyEvidence):
     family: Pairs
     shares: Array  # [classes, cells, cells]
     weights: Array  # [classes, cells, cells]
+    arrears: Array  # [classes, cells, cells]
 
     @classmethod
     def empty(cls, family: Pairs) -> Self:
         """Nothing is known yet."""
         nothing = family.tables.nothing().astype(np.float32)
-        return cls(family, nothing, nothing)
+        return cls(family, nothing, nothing, nothing)
 
     def learn(
         self,
@@ -175,12 +176,24 @@ class WholeTables(NoisyEvidence):
         for rows, columns in ((one, other), (other, one)):
             known[layer, rows, columns] = shares[there]
             weighed[layer, rows, columns] = np.where(one == other, 1, 0.5) * weights[there]
-        return type(self)(self.family, known, weighed)
+        return replace(self, shares=known, weights=weighed)
 
     def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
-        counts = self.family.tables.counts_of(rows, step, quick_products_within)
-        gap = counts / rows.cells.shape[1] - self.shares
+        gap = self._answers(rows, step) - self.shares - self.arrears
         return jnp.sum(self.weights * gap**2)
+
+    def shortfall(self, rows: Rows) -> Float[jax.Array, "classes cells cells"]:
+        return jnp.where(self.weights > 0, self.shares - self._answers(rows, HARD), 0.0)
+
+    def owed(self, more: Float[Array, "classes cells cells"]) -> Self:
+        return replace(self, arrears=self.arrears + more)
+
+    def settled(self) -> Self:
+        return replace(self, arrears=jnp.zeros_like(self.arrears))
+
+    def _answers(self, rows: Rows, step: Step) -> Float[jax.Array, "classes cells cells"]:
+        counts = self.family.tables.counts_of(rows, step, quick_products_within)
+        return counts / rows.cells.shape[1]
 
 
 @jax.tree_util.register_dataclass
@@ -217,5 +230,18 @@ class TiledTables(NoisyEvidence):
                 yield Block(first, second, within, shares[part], weights[part])
 
     def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
+        return self.tiles.misfit(self._members(rows, step))
+
+    def shortfall(self, rows: Rows) -> Float[jax.Array, "tiles side side"]:
+        return self.tiles.shortfall(self._members(rows, HARD))
+
+    def owed(self, more: Float[Array, "tiles side side"]) -> Self:
+        return replace(self, tiles=replace(self.tiles, arrears=self.tiles.arrears + more))
+
+    def settled(self) -> Self:
+        nothing = jnp.zeros_like(self.tiles.arrears)
+        return replace(self, tiles=replace(self.tiles, arrears=nothing))
+
+    def _members(self, rows: Rows, step: Step) -> Float[jax.Array, "cells rows"]:
         cells = self.family.tables.cells_of(rows, step)
-        return self.tiles.misfit(jnp.concatenate([cells, rows.cells[-2][None]]))
+        return jnp.concatenate([cells, rows.cells[-2][None]])

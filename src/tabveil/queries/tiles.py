@@ -38,6 +38,7 @@ class Tiles:
     within: Array  # [tiles]: the cell of the class, or the one that holds every row
     shares: Array  # [tiles, SIDE, SIDE]
     weights: Array  # [tiles, SIDE, SIDE]
+    arrears: Array  # [tiles, SIDE, SIDE]
 
     @classmethod
     def room_for(cls, tiles: int) -> Self:
@@ -45,7 +46,7 @@ class Tiles:
         room = -(-max(1, tiles) // TOGETHER) * TOGETHER
         places = np.zeros(room, np.int32)
         empty = np.zeros((room, SIDE, SIDE), np.float32)
-        return cls(places, places, places, empty, empty)
+        return cls(places, places, places, empty, empty, empty)
 
     def with_blocks(self, blocks: Iterable[Block]) -> "Tiles":
         """With more cross-tables of one class each; the room doubles when full."""
@@ -65,9 +66,19 @@ class Tiles:
         return new
 
     def misfit(self, members: Float[jax.Array, "cells rows"]) -> Float[jax.Array, ""]:
-        """Σ w (q − â)² over all tiles, for rows that belong to cells as `members` says."""
-        # Sides may reach beyond the last cell; nothing is known there.
-        return _misfit(jnp.pad(members, ((0, SIDE), (0, 0))), self)
+        """Σ w (q − â − arrears)² over all tiles, for rows that belong to cells as `members` says."""
+        return _misfit(_padded(members), self)
+
+    def shortfall(self, members: Float[jax.Array, "cells rows"]) -> Float[jax.Array, "tiles a b"]:
+        """How far such rows fall short of what is known, tile by tile."""
+        members = _padded(members)
+        gaps = jax.lax.map(lambda some: _gaps(members, some)[-1] + some.arrears, _in_steps(self))
+        return jnp.where(self.weights > 0, -gaps.reshape(self.shares.shape), 0.0)
+
+
+def _padded(members: jax.Array) -> jax.Array:
+    """Sides of tiles may reach beyond the last cell; nothing is known there."""
+    return jnp.pad(members, ((0, SIDE), (0, 0)))
 
 
 @jax.custom_vjp
@@ -107,8 +118,8 @@ def _gaps(members: jax.Array, some: Tiles) -> tuple[jax.Array, ...]:
     left, right = members[_side(some.first)], members[_side(some.second)]
     member = members[some.within]
     inside = left * member[:, None]
-    gap = jnp.einsum("tan,tbn->tab", inside, right) / members.shape[1] - some.shares
-    return left, right, member, inside, gap
+    found = jnp.einsum("tan,tbn->tab", inside, right) / members.shape[1]
+    return left, right, member, inside, found - some.shares - some.arrears
 
 
 def _side(start: Array) -> jax.Array:
