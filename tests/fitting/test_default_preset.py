@@ -116,8 +116,12 @@ def test_the_rounds_have_something_to_spend_whatever_number_of_rows_is_counted(
     measured = (
         preset.count_cost(task)
         + preset.ranks_cost(task, total)
-        + preset.alone_share.of(task, 2, total)
-        + rho * preset.targets_share / (1 if targets else 2)
+        + rho * preset.alone_share
+        + (
+            preset.targets_share.of(task, 2, total)
+            if targets
+            else rho * preset.targets_share.least / 2
+        )
     )
     assert measured < rho
 
@@ -132,9 +136,10 @@ def test_with_no_target_single_columns_get_what_tables_with_targets_would() -> N
         return {purchase.purpose: purchase.rho for purchase in bought}
 
     named, unnamed = costs(["y"]), costs([])
-    assert unnamed["columns"] - named["columns"] == rho * preset.targets_share / 2
-    assert unnamed["distributions"] - named["distributions"] == rho * preset.targets_share / 4
-    assert named["tables with targets"] == rho * preset.targets_share
+    least = rho * preset.targets_share.least
+    assert unnamed["columns"] - named["columns"] == least / 2
+    assert unnamed["distributions"] - named["distributions"] == least / 4
+    assert named["tables with targets"] == least
     assert unnamed.get("tables with targets", 0) == 0
 
 
@@ -159,8 +164,8 @@ def test_tables_with_a_target_are_measured_together_though_noisy_unless_a_public
 
 
 def test_shares_that_leave_nothing_for_the_rounds_are_refused() -> None:
-    with pytest.raises(tv.InvalidInput, match=r"come to 1\.14 of the budget"):
-        Default(targets_share=Fraction(60, 100))
+    with pytest.raises(tv.InvalidInput, match=r"come to 1\.04 of the budget"):
+        Default(targets_share=Share(Fraction(20, 100), Fraction(65, 100), noise=0.01))
 
 
 def test_nothing_is_spent_when_nothing_is_left_to_ask(only_the_books: None) -> None:

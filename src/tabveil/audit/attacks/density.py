@@ -18,6 +18,7 @@ from tabveil.audit.attacks.attack import Attack
 from tabveil.audit.estimator import ALARM, SHOWN, least_chance
 from tabveil.audit.finding import Finding
 from tabveil.fitting.presets import Default, Effort
+from tabveil.fitting.presets.default import Share
 from tabveil.fitting.projection import Annealing
 from tabveil.fitting.synthesizer import RAPpp, fit_with_noise
 from tabveil.schema import Schema
@@ -42,7 +43,7 @@ SOME_STEPS = Annealing(8.0, stages=3, steps=30, tolerance=0.0, learning_rate=0.1
 # Cross-tables of targets are all measured, however noisy: without noise they pin so few rows down,
 # if every error counts and rows may know all they can.
 EVERY_TABLE = Default(
-    targets_share=Fraction(45, 100),
+    targets_share=Share(Fraction(45, 100), Fraction(45, 100), noise=1.0),
     most_noise=math.inf,
     rounds=1,
     price=0.0,

@@ -43,6 +43,7 @@ from tabveil.tables.table import Domain
 
 MOST_BINS, MOST_BINS_TOGETHER = 32, 2000  # of a number, and of all numbers
 FINER, FINER_ALONE = 0.7, 2.0  # times the cube root of strength: bins; of the only number
+USUAL_TARGETS = 5  # fewer leave more of the budget to each of their tables, and bins may be finer
 MOST_WEIGHT = 4.0  # of an answer, where that of a chosen cross-table is 1
 BETWEEN_ROUNDS = Annealing(stages=1, steps=30, tolerance=0.0, learning_rate=0.04)
 AT_THE_END = Annealing(stages=4, steps=45, tolerance=0.0, learning_rate=0.05, cooling=0.6)
@@ -52,17 +53,17 @@ COLUMNS, WITH_TARGETS = "columns", "tables with targets"  # purposes of the budg
 
 @dataclass(frozen=True)
 class Share:
-    """A part of the budget that keeps noise of single columns low: more where noise is strong."""
+    """A part of the budget that keeps some noise low: more where noise is strong."""
 
     least: Fraction
     most: Fraction
     noise: float  # wanted at most, as a share of all rows
 
-    def of(self, task: Task, columns: int, total: int) -> Fraction:
-        """ρ for so many columns that are measured together."""
-        if not columns:
+    def of(self, task: Task, queries: int, total: int) -> Fraction:
+        """ρ for so many columns or cross-tables that are measured together."""
+        if not queries:
             return Fraction(0)
-        wanted = columns / (2 * (self.noise * task.strength(total)) ** 2)
+        wanted = queries / (2 * (self.noise * task.strength(total)) ** 2)
         return task.rho * min(
             self.most, max(self.least, Fraction(min(wanted, 1.0)).limit_denominator(1000))
         )
@@ -136,9 +137,10 @@ class Default:
     count_share: Fraction = Fraction(1, 100)
     # Where a public table leaves little else to learn, shares of a wrong number hurt most.
     public_count_share: Fraction = Fraction(4, 100)
-    ranks_share: Share = Share(Fraction(10, 100), Fraction(30, 100), noise=0.0025)
-    alone_share: Share = Share(Fraction(15, 100), Fraction(20, 100), noise=0.008)
-    targets_share: Fraction = Fraction(20, 100)
+    ranks_share: Share = Share(Fraction(10, 100), Fraction(20, 100), noise=0.0025)
+    alone_share: Fraction = Fraction(15, 100)
+    # Where noise is strong, rounds find little that is worth more than what targets hang on.
+    targets_share: Share = Share(Fraction(20, 100), Fraction(40, 100), noise=0.009)
     # In a table that is measured without being chosen, as a share of all rows. Each of those with a
     # target may be mostly noise: all together they tell more than a few chosen ones, unless a
     # public table tells it as well.
@@ -156,7 +158,9 @@ class Default:
     by_size: float = 0.5
     # Of a nat that a row knows beyond the table, in units of the noise in a share. Without it rows
     # learn the noise: some tables then come out worse than if their columns were independent.
-    price: float = 2.0
+    price: float = 4.0
+    # What rows fall short of for that price, round after round, is asked for on top: this share.
+    insistence: float = 0.125
     effort: Effort = Effort()
 
     takes_public: ClassVar[bool] = True
@@ -164,7 +168,7 @@ class Default:
     def __post_init__(self) -> None:
         """Refuse shares that may leave nothing to choose with, whatever the number of rows is."""
         counted = max(self.count_share, self.public_count_share)
-        shares = counted + self.ranks_share.most + self.alone_share.most + self.targets_share
+        shares = counted + self.ranks_share.most + self.alone_share + self.targets_share.most
         if shares >= 1:
             raise InvalidInput(
                 f"The shares of the default preset come to {float(shares):g} of the budget.",
@@ -188,7 +192,7 @@ class Default:
 
     def spending(self, task: Task, rows: int) -> Spending:
         """What is bought, with numbers cut into equally full bins and all of rank space paid."""
-        bins = bins_for(task.strength(rows), len(task.domain.numerical))
+        bins = bins_for(task.strength(rows), task.domain)
         limits = self.within(task.domain), self.clear(task, rows)
         pairs = _equally_full(task.domain, bins, self.most_cells, *limits)
         outline = self.outline(task, pairs, rows)
@@ -206,7 +210,7 @@ class Default:
         below = None if public is None else public.below(lattice)
         learnt = learn_ranks(curator, lattice, ranks_cost, total, below)
         ranks, special, noise = learnt.ranks, learnt.special, learnt.noise
-        bins = bins_for(task.strength(total), len(domain.numerical))
+        bins = bins_for(task.strength(total), domain)
         edges = ranks.bins(bins, task.impossible.turning_points(ranks))
         names = [ranks.intervals(column, between) for column, between in enumerate(edges)]
         limits = self.within(domain), self.clear(task, total)
@@ -256,6 +260,7 @@ class Default:
             known=known,
             zeros=zeros,
             public=beside,
+            insistence=self.insistence,
             # inverse variance, within reason
             weight=lambda answer: min(MOST_WEIGHT, (reference / answer.scale) ** 2),
         )
@@ -300,7 +305,13 @@ class Default:
 
     def _spare(self, task: Task) -> Fraction:
         """What tables with targets would get, if there were any: most of it to single columns."""
-        return Fraction(0) if task.domain.crossed else task.rho * self.targets_share
+        return Fraction(0) if task.domain.crossed else task.rho * self.targets_share.least
+
+    def _together(self, task: Task, tables: int, total: int) -> Fraction:
+        """ρ for the tables with targets; beside a public table, which tells much of them, little."""
+        if task.public is not None:
+            return task.rho * self.targets_share.least
+        return self.targets_share.of(task, tables, total)
 
     def outline(
         self, task: Task, pairs: Pairs, total: int, learnt: Learnt | None = None
@@ -312,8 +323,9 @@ class Default:
         told = np.concatenate([np.zeros(0, int), *(answer.picks for answer in given)])
         own = np.arange(len(domain.numerical)) if learnt is None else learnt.own
         columns, alone, numbers = self._alone(task, pairs, total, told, own)
-        with_targets, together = pairs.with_targets(domain.crossed), rho * self.targets_share
+        with_targets = pairs.with_targets(domain.crossed)
         with_targets = with_targets[~np.isin(with_targets, told)]
+        together = self._together(task, len(with_targets), total)
         first = with_targets[:0]  # to choose from before all others
         if not self._worthwhile(task, pairs, with_targets, together, total):
             first, with_targets, together = with_targets, first, Fraction(0)
@@ -336,8 +348,9 @@ class Default:
         """
         everything = np.arange(pairs.categorical)
         columns = everything[~np.isin(pairs.alone(everything), told)]
-        rho = self.alone_share.of(task, pairs.categorical, total)
-        rho += self._spare(task) / 2 if pairs.categorical else 0
+        rho = Fraction(0)
+        if pairs.categorical:
+            rho = task.rho * self.alone_share + self._spare(task) / 2
         enough = task.public is None or self._worthwhile(
             task, pairs, pairs.alone(columns), rho, total
         )
@@ -530,14 +543,16 @@ def _equally_full(
     return Pairs.over(domain, edges, most_cells, None, within, most_within)
 
 
-def bins_for(strength: float, numbers: int) -> int:
+def bins_for(strength: float, domain: Domain) -> int:
     """Coarse bins where noise is strong: every cell of a cross-table costs the same noise.
 
     Tables of two numbers have the square of the bins. Where there is one number, there are none of
-    these, and its bins may be finer.
+    these, and its bins may be finer. Noise in the tables of k targets grows with the root of k.
     """
+    numbers, targets = len(domain.numerical), len(domain.targets) or USUAL_TARGETS
     finer = FINER_ALONE if numbers == 1 else FINER
-    return int(np.clip(4 + finer * strength ** (1 / 3), 6, most_bins(numbers)))
+    heard = strength * math.sqrt(USUAL_TARGETS / targets)
+    return int(np.clip(4 + finer * heard ** (1 / 3), 6, most_bins(numbers)))
 
 
 def most_bins(numbers: int) -> int:
