@@ -66,7 +66,7 @@ class Tiles:
         return new
 
     def misfit(self, members: Float[jax.Array, "cells rows"]) -> Float[jax.Array, ""]:
-        """Σ w (q − â − arrears)² over all tiles, for rows that belong to cells as `members` says."""
+        """Σ w (q − â − arrears)² over all tiles, for rows whose cells `members` tells."""
         return _misfit(_padded(members), self)
 
     def shortfall(self, members: Float[jax.Array, "cells rows"]) -> Float[jax.Array, "tiles a b"]:

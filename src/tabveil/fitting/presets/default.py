@@ -308,7 +308,7 @@ class Default:
         return Fraction(0) if task.domain.crossed else task.rho * self.targets_share.least
 
     def _together(self, task: Task, tables: int, total: int) -> Fraction:
-        """ρ for the tables with targets; beside a public table, which tells much of them, little."""
+        """ρ for the tables with targets: little beside a public table, which tells much of them."""
         if task.public is not None:
             return task.rho * self.targets_share.least
         return self.targets_share.of(task, tables, total)
