@@ -5,7 +5,8 @@
     python benchmarks/coverage.py -o results/coverage --population new_york --data-dir DIR \\
         --repetitions 10
     python benchmarks/coverage.py -o results/coverage --rows 2000 --epsilons 1 --beside mwem_pgm
-    python benchmarks/coverage.py -o results/coverage --rows 2000 --beside mst --mbi CLONE
+    python benchmarks/coverage.py -o results/coverage --rows 2000 --beside mst --mbi CLONE \
+        --mst PYTHON
     python benchmarks/coverage.py -o results/coverage --show          # tables alone
 
 Each repetition draws people from a population whose true values are known, fits a release, and asks
@@ -16,11 +17,9 @@ its table. With `--beside`, also naive intervals from another synthesizer. NOT P
 with the truth."""
 
 import argparse
-import importlib.util
 import json
 import multiprocessing
 import os
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -31,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from own_mst import by_mst
 
 from tabveil import Budget, RAPpp, Schema, TabveilError
 from tabveil.baselines import baseline_named
@@ -136,7 +136,8 @@ def main() -> None:
     )
     options.add_argument("--seconds", type=float, default=np.inf, help="stop after so many")
     options.add_argument("--beside", help="another synthesizer: mwem_pgm, aim, ..., or mst")
-    options.add_argument("--mbi", type=Path, help="a clone of mbi, for mst; needs matplotlib")
+    options.add_argument("--mbi", type=Path, help="a clone of private-pgm, for mst")
+    options.add_argument("--mst", help="the python of an environment for it (own_mst.py)")
     options.add_argument("--show", action="store_true", help="only the tables, of what is there")
     asked = options.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -218,44 +219,20 @@ def beside(
 ) -> pd.DataFrame:
     """As many rows of another synthesizer."""
     if asked.beside == "mst":
-        return by_mst(people, population, epsilon, asked.mbi)
+        # numbers in 32 bins by quantiles of others, which cost it nothing
+        others = population.people(100_000, 7)
+        known = {
+            name: np.unique(
+                others[name].quantile(np.arange(33) / 32)
+                if name in population.numbers
+                else others[name].astype(str)
+            )
+            for name in people
+        }
+        budget = epsilon, DELTA
+        return by_mst(people, known, population.numbers, budget, asked.mbi, asked.mst)
     other = baseline_named(asked.beside)
     return other.fit(people, population.schema, Budget(epsilon, DELTA)).sample(len(people))
-
-
-def by_mst(
-    people: pd.DataFrame, population: Population, epsilon: float, clone: Path
-) -> pd.DataFrame:
-    """mbi's own MST; numbers in 32 bins by quantiles of others, which cost it nothing."""
-    sys.path[:0] = [str(clone / "src")]  # the package as the mechanism beside it knows it
-    from mbi import Dataset, Domain
-
-    place = importlib.util.spec_from_file_location("mst", clone / "mechanisms" / "mst.py")
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    codes, decoders = {}, {}
-    others = population.people(100_000, 7)
-    for name in people:
-        if name in population.numbers:
-            edges = np.unique(others[name].quantile(np.arange(33) / 32))
-            codes[name] = np.clip(
-                np.searchsorted(edges, people[name], "right") - 1, 0, len(edges) - 1
-            )
-            decoders[name] = edges
-        else:
-            decoders[name] = np.unique(others[name].astype(str))
-            codes[name] = np.searchsorted(decoders[name], people[name].astype(str))
-    sizes = {name: len(decoders[name]) for name in people}
-    made = module.MST(Dataset(codes, Domain.fromdict(sizes)), epsilon, DELTA).to_dict()
-    random, found = np.random.default_rng(0), {}
-    for name, known in decoders.items():
-        place = np.asarray(made[name])
-        if name in population.numbers:
-            ends = np.append(known[1:], known[-1] + 1)  # a bin reaches up to the next edge
-            found[name] = np.floor(known[place] + random.random(len(place)) * (ends - known)[place])
-        else:
-            found[name] = known[place]
-    return pd.DataFrame(found)
 
 
 def by_study(release: Release, population: Population) -> Iterator[dict]:

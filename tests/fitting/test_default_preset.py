@@ -187,14 +187,14 @@ def test_a_watcher_sees_every_round_and_the_last_projection(
     assert [(status.round, status.rounds) for status in seen] == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_where_noise_is_weak_the_optimiser_works_twice_as_hard_and_plans_know_it() -> None:
+def test_where_noise_is_weak_the_optimiser_works_harder_and_plans_know_it() -> None:
     effort = Effort()
-    assert effort.at(effort.twice_from * 0.99) is effort
-    harder = effort.at(effort.twice_from)
-    assert harder.rows == 2 * effort.rows and harder.steps(10) == 2 * effort.steps(10)
+    assert effort.at(effort.more_from * 0.99) is effort
+    harder = effort.at(effort.more_from)
+    assert harder.rows == 3 * effort.rows and harder.steps(10) == 2 * effort.steps(10)
     task = Task(tv.Schema.from_dict(SMALL), Fraction(1, 10))
     always, never = (
-        Default(effort=replace(effort, twice_from=strength)).spending(task, 10_000).outlook
+        Default(effort=replace(effort, more_from=strength)).spending(task, 10_000).outlook
         for strength in (0.0, np.inf)
     )
     assert always is not None and never is not None

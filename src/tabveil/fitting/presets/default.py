@@ -108,20 +108,20 @@ class Effort:
     """
 
     rows: int = 1000  # of the relaxed table, where noise limits what they can show
-    twice_from: float = 50_000.0  # strength; beyond it, effort limits the table and not noise
+    more_from: float = 50_000.0  # strength; beyond it, effort limits the table and not noise
     most_memory: int = 8 * 10**9  # bytes; a schema that needs more is refused
     between_rounds: Annealing = BETWEEN_ROUNDS
     at_the_end: Annealing = AT_THE_END
 
     def at(self, strength: float) -> "Effort":
         """One of two efforts, so that compiled programs can be used again."""
-        if strength < self.twice_from:
+        if strength < self.more_from:
             return self
         between, last = (
             replace(steps, steps=2 * steps.steps)
             for steps in (self.between_rounds, self.at_the_end)
         )
-        return replace(self, rows=2 * self.rows, between_rounds=between, at_the_end=last)
+        return replace(self, rows=3 * self.rows, between_rounds=between, at_the_end=last)
 
     def steps(self, rounds: int) -> int:
         """Steps of the optimiser in the whole fit."""
@@ -160,7 +160,7 @@ class Default:
     # learn the noise: some tables then come out worse than if their columns were independent.
     price: float = 4.0
     # What rows fall short of for that price, round after round, is asked for on top: this share.
-    insistence: float = 0.125
+    insistence: float = 0.11
     effort: Effort = Effort()
 
     takes_public: ClassVar[bool] = True
