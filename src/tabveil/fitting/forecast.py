@@ -40,15 +40,15 @@ MEAN_OF_NOISE = math.sqrt(2 / math.pi)  # E|Z| of a standard normal Z
 KEPT = 0.39  # of the noise in a single column; the rest is undone by what other tables say about it
 KEPT_IN_LISTS = 0.62  # likewise of each value of a long list, of which no other table speaks
 # times the share of rows in runs too thin to be cut further is what a number is off,
-UNRESOLVED = 1.7
-UNKNOWN = 0.25  # and no more, if hardly any run can be cut
+UNRESOLVED = 1.05
+UNKNOWN = 0.22  # and no more, if hardly any run can be cut
 # of the noise in a cell of a cross-table, likewise, and never more than the cell's own share,
 JOINT = 0.56
 STEEP = 2.8  # where the k-th largest cell has a share like k to the power of minus this
 DEPENDENCE = 0.091  # what a table loses at most if its two columns are taken as independent
 # What remains without any noise: 1,000 relaxed rows, finite bins.
-FLOOR_CATEGORY, FLOOR_NUMBER = 0.0006, 0.0025
-FLOOR_SURFACE = 0.021  # the same for two numbers, whose shape inside a bin is not known
+FLOOR_CATEGORY, FLOOR_NUMBER = 0.0006, 0.0015
+FLOOR_SURFACE = 0.045  # the same for two numbers, whose shape inside a bin is not known
 PROGRAM = 700_000_000  # bytes that the program needs whatever the schema
 START = 3.5  # seconds: imports and compiled programs
 FLOPS = 4.5e11  # multiplications and additions a second on two ordinary cores
