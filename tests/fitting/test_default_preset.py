@@ -18,7 +18,7 @@ from samples import SMALL, curator_of, random_table
 from tabveil.audit.attacks.density import EVERY_TABLE
 from tabveil.curator import TableCount
 from tabveil.fitting.presets import Default, Effort, Task
-from tabveil.fitting.presets.default import Share, soft_rows
+from tabveil.fitting.presets.default import Share, bins_for, soft_rows
 from tabveil.fitting.projection import Annealing, Measured, Progress, misfit, project
 from tabveil.fitting.public import Help, public_tables
 from tabveil.fitting.rappp import Status
@@ -161,6 +161,35 @@ def test_tables_with_a_target_are_measured_together_though_noisy_unless_a_public
     assert together(task) == alone
     known = Help.of(public_tables(public, schema, 0), Codec(schema))
     assert together(replace(task, public=known)) == beside_public
+
+
+def test_tables_with_a_target_get_more_of_the_budget_where_noise_is_strong() -> None:
+    columns = {name: categorical(4) for name in "abc"} | {"y": categorical(2)}
+    schema = tv.Schema.from_dict({"columns": columns, "targets": ["y"]})
+    rho = tv.Budget(0.1, 1e-9).rho
+    pairs = Pairs.over(Codec(schema).domain, [], 2**14)
+
+    def share(rows: int, task: Task) -> Fraction:
+        return Default().outline(task, pairs, rows).together / rho
+
+    share_of = Default().targets_share
+    assert share(3_000, Task(schema, rho)) == share_of.most > share_of.least
+    assert share(10**7, Task(schema, rho)) == share_of.least
+    public = Codec(schema).decode(random_table(Codec(schema).domain, 100, seed=0)).to_pandas()
+    known = Help.of(public_tables(public, schema, 0), Codec(schema))
+    assert share(3_000, Task(schema, rho, public=known)) <= share_of.least
+
+
+def test_numbers_have_finer_bins_where_few_targets_share_the_budget() -> None:
+    columns = {f"x{i}": numerical() for i in range(2)} | {f"y{i}": categorical(2) for i in range(6)}
+
+    def bins(targets: int) -> int:
+        names = [f"y{i}" for i in range(targets)]
+        document = {"columns": columns, "targets": names}
+        return bins_for(1_000.0, Codec(tv.Schema.from_dict(document)).domain)
+
+    assert bins(1) > bins(3) > bins(5) >= bins(6)
+    assert bins(0) == bins(5)
 
 
 def test_shares_that_leave_nothing_for_the_rounds_are_refused() -> None:
