@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from own_mst import by_mst
 
 from tabveil import Budget, RAPpp, Schema, TabveilError
 from tabveil.baselines import baseline_named
@@ -219,6 +218,8 @@ def beside(
 ) -> pd.DataFrame:
     """As many rows of another synthesizer."""
     if asked.beside == "mst":
+        from own_mst import by_mst  # a file beside this one, where this is a script
+
         # numbers in 32 bins by quantiles of others, which cost it nothing
         others = population.people(100_000, 7)
         known = {
