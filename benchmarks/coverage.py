@@ -5,7 +5,7 @@
     python benchmarks/coverage.py -o results/coverage --population new_york --data-dir DIR \\
         --repetitions 10
     python benchmarks/coverage.py -o results/coverage --rows 2000 --epsilons 1 --beside mwem_pgm
-    python benchmarks/coverage.py -o results/coverage --rows 2000 --beside mst --mbi CLONE \
+    python benchmarks/coverage.py -o results/coverage --rows 2000 --beside mst --mbi CLONE \\
         --mst PYTHON
     python benchmarks/coverage.py -o results/coverage --show          # tables alone
 
@@ -218,18 +218,10 @@ def beside(
 ) -> pd.DataFrame:
     """As many rows of another synthesizer."""
     if asked.beside == "mst":
-        from own_mst import by_mst  # a file beside this one, where this is a script
+        from own_mst import bins_and_labels, by_mst  # beside this file, where it is a script
 
-        # numbers in 32 bins by quantiles of others, which cost it nothing
-        others = population.people(100_000, 7)
-        known = {
-            name: np.unique(
-                others[name].quantile(np.arange(33) / 32)
-                if name in population.numbers
-                else others[name].astype(str)
-            )
-            for name in people
-        }
+        # bins of others, which cost it nothing
+        known = bins_and_labels(population.people(100_000, 7), population.numbers)
         budget = epsilon, DELTA
         return by_mst(people, known, population.numbers, budget, asked.mbi, asked.mst)
     other = baseline_named(asked.beside)

@@ -12,7 +12,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+BINS = 32
 SCRIPT = Path(__file__).parent / "outsiders" / "mbi_mst.py"
+
+
+def bins_and_labels(rows: pd.DataFrame, numbers: Collection[str]) -> dict[str, np.ndarray]:
+    """Where equally full bins of numbers begin and end, and the values of other columns."""
+    return {
+        name: np.unique(
+            rows[name].quantile(np.arange(BINS + 1) / BINS)
+            if name in numbers
+            else rows[name].astype(str)
+        )
+        for name in rows
+    }
 
 
 def by_mst(

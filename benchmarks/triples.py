@@ -1,6 +1,6 @@
 """With no target named: how far cross-tables of three columns are off, ours beside AIM and MST.
 
-    python benchmarks/triples.py OUT/ny --columns COW SCHL MAR SEX RAC1P CIT DIS JWTRNS PUBCOV \
+    python benchmarks/triples.py OUT/ny --columns COW SCHL MAR SEX RAC1P CIT DIS JWTRNS PUBCOV \\
         AGEP WKHP WAGP --epsilon 1 --seeds 3 [--systems default aim mst --mbi CLONE --mst PYTHON]
 
 OUT/ny is a folder that prepare.py made; CLONE is one of ryan112358/private-pgm, whose own MST is
@@ -18,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from own_mst import by_mst
+from own_mst import bins_and_labels, by_mst
 
 import tabveil as tv
 from tabveil.baselines import baseline_named
 from tabveil.privacy import Budget
 
-DELTA, ROWS, PARTS, BINS = 1e-9, 20_000, 10, 32
+DELTA, ROWS, PARTS = 1e-9, 20_000, 10
+SYSTEMS = "default", "aim", "mst"
 
 
 def main() -> None:
@@ -44,7 +45,7 @@ def main() -> None:
         ),
         "mst": lambda seed: by_mst(
             rows,
-            bins_and_labels(rows, schema),
+            bins_and_labels(rows, schema.numbers),
             schema.numbers,
             (asked.epsilon, DELTA),
             asked.mbi,
@@ -72,7 +73,7 @@ def arguments() -> argparse.Namespace:
     options.add_argument("--columns", nargs="+", required=True)
     options.add_argument("--epsilon", type=float, default=1.0)
     options.add_argument("--seeds", type=int, default=3)
-    options.add_argument("--systems", nargs="+", default=["default"])
+    options.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["default"])
     options.add_argument("--mbi", type=Path, help="a clone of private-pgm, for mst")
     options.add_argument("--mst", help="the python of an environment for it (own_mst.py)")
     asked = options.parse_args()
@@ -108,18 +109,6 @@ def off_by(real: pd.DataFrame, made: pd.DataFrame, schema: tv.Schema) -> float:
         ]
         found.append(np.abs(shares[0] - shares[1]).sum() / 2)
     return float(np.mean(found))
-
-
-def bins_and_labels(rows: pd.DataFrame, schema: tv.Schema) -> dict[str, np.ndarray]:
-    """Where bins of numbers begin and end, and the values of other columns."""
-    return {
-        name: np.unique(
-            rows[name].quantile(np.arange(BINS + 1) / BINS)
-            if name in schema.numbers
-            else rows[name].astype(str)
-        )
-        for name in rows
-    }
 
 
 if __name__ == "__main__":

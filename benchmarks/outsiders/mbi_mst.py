@@ -1,4 +1,5 @@
 """mbi's own MST, from a clone of ryan112358/private-pgm, in an environment of its own.
+
     python mbi_mst.py FOLDER CLONE
 
 FOLDER holds asked.json and codes.parquet; made.parquet is written there.

@@ -89,9 +89,9 @@ class Measured:
             tuple(known.owed(more) for known, more in zip(self.evidence, missing, strict=True))
         )
 
-    def settled(self) -> "Measured":
+    def without_arrears(self) -> "Measured":
         """The answers as they were measured, and no more."""
-        return Measured(tuple(known.settled() for known in self.evidence))
+        return Measured(tuple(known.without_arrears() for known in self.evidence))
 
 
 class Progress(NamedTuple):
@@ -146,7 +146,7 @@ def project(start: Table, measured: Measured, annealing: Annealing) -> tuple[Tab
     carry = (here, here, objective(start, Hard()), 0)
     _, best, _, steps = jax.lax.fori_loop(0, annealing.stages, stage, carry)
     reached = start.moved(best)
-    return reached, Progress(misfit(reached, measured.settled(), Hard()), steps)
+    return reached, Progress(misfit(reached, measured.without_arrears(), Hard()), steps)
 
 
 @jax.jit

@@ -145,8 +145,34 @@ class NoisyEvidence(ABC):
         """With so much more in arrears."""
 
     @abstractmethod
-    def settled(self) -> "NoisyEvidence":
-        """With nothing in arrears."""
+    def without_arrears(self) -> "NoisyEvidence":
+        """The answers as they were measured, and no more."""
+
+
+@dataclass(frozen=True)
+class ArrayEvidence(NoisyEvidence):
+    """Evidence in arrays of one shape, that of all answers together."""
+
+    shares: Array
+    weights: Array
+    arrears: Array
+
+    @abstractmethod
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "..."]:
+        """The shares that rows have, laid out as the known ones are."""
+
+    def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
+        gap = self.answers(rows, step) - self.shares - self.arrears
+        return jnp.sum(self.weights * gap**2)
+
+    def shortfall(self, rows: Rows) -> Float[jax.Array, "..."]:
+        return jnp.where(self.weights > 0, self.shares - self.answers(rows, HARD), 0.0)
+
+    def owed(self, more: Float[Array, "..."]) -> Self:
+        return replace(self, arrears=self.arrears + more)
+
+    def without_arrears(self) -> Self:
+        return replace(self, arrears=jnp.zeros_like(self.arrears))
 
 
 def place_of(family: QueryFamily, families: Sequence[QueryFamily]) -> int:
@@ -222,22 +248,19 @@ def counted_in_batches(
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class AskedLines(NoisyEvidence):
-    """Evidence line by line, with the query that each line is about."""
+class AskedLines(ArrayEvidence):
+    """Evidence line by line, [room, width], with the query that each line is about."""
 
     family: QueryFamily
     picks: Array  # [room]
-    shares: Array  # [room, width]
-    weights: Array  # [room, width]
-    arrears: Array  # [room, width]
     used: Array  # [], how many lines hold an answer
 
     @classmethod
     def empty(cls, family: QueryFamily, room: int) -> Self:
         """Room for this many queries."""
         nothing = np.zeros((room, family.width), np.float32)
-        used = np.array(0, np.int32)
-        return cls(family, np.zeros(room, np.int32), nothing, nothing, nothing, used)
+        picks, used = np.zeros(room, np.int32), np.array(0, np.int32)
+        return cls(nothing, nothing, nothing, family, picks, used)
 
     def learn(
         self,
@@ -246,29 +269,15 @@ class AskedLines(NoisyEvidence):
         weights: Shaped[np.ndarray, "picks width"],
     ) -> Self:
         lines = slice(int(self.used), int(self.used) + len(picks))
-        return type(self)(
-            self.family,
-            _with(self.picks, lines, picks),
-            _with(self.shares, lines, shares),
-            _with(self.weights, lines, weights),
-            self.arrears,
-            np.array(lines.stop, np.int32),
+        return replace(
+            self,
+            picks=_with(self.picks, lines, picks),
+            shares=_with(self.shares, lines, shares),
+            weights=_with(self.weights, lines, weights),
+            used=np.array(lines.stop, np.int32),
         )
 
-    def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
-        gap = self._answers(rows, step) - self.shares - self.arrears
-        return jnp.sum(self.weights * gap**2)
-
-    def shortfall(self, rows: Rows) -> Float[jax.Array, "room width"]:
-        return jnp.where(self.weights > 0, self.shares - self._answers(rows, HARD), 0.0)
-
-    def owed(self, more: Float[Array, "room width"]) -> Self:
-        return replace(self, arrears=self.arrears + more)
-
-    def settled(self) -> Self:
-        return replace(self, arrears=jnp.zeros_like(self.arrears))
-
-    def _answers(self, rows: Rows, step: Step) -> Float[jax.Array, "room width"]:
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "room width"]:
         return self.family.take(self.picks).answers(rows, step) / rows.cells.shape[1]
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tabveil.queries.cross_tables import CrossTables
-from tabveil.queries.family import NoisyEvidence, QueryFamily
+from tabveil.queries.family import ArrayEvidence, NoisyEvidence, QueryFamily
 from tabveil.queries.layout import CutColumn, Layout, Query
 from tabveil.queries.products import quick_products_within
 from tabveil.queries.rows import HARD, Array, Rows, Step
@@ -149,19 +149,16 @@ class Pairs(QueryFamily):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class WholeTables(NoisyEvidence):
+class WholeTables(ArrayEvidence):
     """Evidence about most cross-tables, in the array of all of them: half on either side of it."""
 
     family: Pairs
-    shares: Array  # [classes, cells, cells]
-    weights: Array  # [classes, cells, cells]
-    arrears: Array  # [classes, cells, cells]
 
     @classmethod
     def empty(cls, family: Pairs) -> Self:
         """Nothing is known yet."""
         nothing = family.tables.nothing().astype(np.float32)
-        return cls(family, nothing, nothing, nothing)
+        return cls(nothing, nothing, nothing, family)
 
     def learn(
         self,
@@ -178,20 +175,7 @@ class WholeTables(NoisyEvidence):
             weighed[layer, rows, columns] = np.where(one == other, 1, 0.5) * weights[there]
         return replace(self, shares=known, weights=weighed)
 
-    def misfit(self, rows: Rows, step: Step) -> Float[jax.Array, ""]:
-        gap = self._answers(rows, step) - self.shares - self.arrears
-        return jnp.sum(self.weights * gap**2)
-
-    def shortfall(self, rows: Rows) -> Float[jax.Array, "classes cells cells"]:
-        return jnp.where(self.weights > 0, self.shares - self._answers(rows, HARD), 0.0)
-
-    def owed(self, more: Float[Array, "classes cells cells"]) -> Self:
-        return replace(self, arrears=self.arrears + more)
-
-    def settled(self) -> Self:
-        return replace(self, arrears=jnp.zeros_like(self.arrears))
-
-    def _answers(self, rows: Rows, step: Step) -> Float[jax.Array, "classes cells cells"]:
+    def answers(self, rows: Rows, step: Step) -> Float[jax.Array, "classes cells cells"]:
         counts = self.family.tables.counts_of(rows, step, quick_products_within)
         return counts / rows.cells.shape[1]
 
@@ -238,7 +222,7 @@ class TiledTables(NoisyEvidence):
     def owed(self, more: Float[Array, "tiles side side"]) -> Self:
         return replace(self, tiles=replace(self.tiles, arrears=self.tiles.arrears + more))
 
-    def settled(self) -> Self:
+    def without_arrears(self) -> Self:
         nothing = jnp.zeros_like(self.tiles.arrears)
         return replace(self, tiles=replace(self.tiles, arrears=nothing))
 
